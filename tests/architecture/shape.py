@@ -335,7 +335,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         (f"daemon/{name}.py", f"switchboard.daemon.board.open_logins.{what}"): "few want a login"
         for name, what in (
             ("board/engine", "open_logins"),
-            ("board/shared_children", "open_logins"),
+            ("board/sharing/shared_children", "open_logins"),
             ("control", "login_status"),
         )
     },
@@ -386,7 +386,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "daemon/board/engine.py",
         "switchboard.daemon.board.guard.Guard",
     ): "few boards are guarded yet",
-    ("daemon/board/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
+    ("daemon/board/sharing/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
     (
         "daemon/sessions/login_path.py",
         "switchboard.procs.run.ProcessRun",
@@ -396,7 +396,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         (f"daemon/board/{name}.py", "switchboard.daemon.board.run_service.open_runs"): (
             "few boards have agents"
         )
-        for name in ("engine", "shared_children")
+        for name in ("engine", "sharing/shared_children")
     },
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"

@@ -22,7 +22,7 @@ from support.workspace import NODE_MODULES, Json, Workspace, child_command, serv
 from switchboard.core.board_mark import board_mark
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.registry import BoardRegistry
-from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.board.sharing.shared_children import SharedChildren
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.logs.recent_events import RecentEvents
 

@@ -102,7 +102,7 @@ async def test_what_a_command_saw_as_a_suite_is_recalled_where_tools_stand_alone
     async with serving(tmp_path, entry) as desk:
         with desk.runtime.boards.lease() as board:
             assert "add" in {each.name for each in await _offers(board, "tools", a_session())}
-        assert not any(child.is_running for _, child in desk.runtime.children())
+        assert not any(child.is_running for _, child in desk.runtime.own_children())
 
 
 async def test_sessions_with_children_of_their_own_do_not_make_each_others_tools_anew(

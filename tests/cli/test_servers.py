@@ -23,8 +23,10 @@ def test_an_added_server_stands_in_the_file_and_is_trusted(workspace: Workspace)
     assert done == (
         0,
         "added mine to .switchboard/mcp.json; its suite is mine_suite\n",
-        "wrote ~/.switchboard/config.toml, your settings for every workspace:"
-        " it says of each why\nhint: switchboard introspect mine_suite\n",
+        (
+            "wrote ~/.switchboard/config.toml, your settings for every workspace:"
+            " it says of each why\nhint: switchboard introspect mine_suite\n"
+        ),
     )
     assert written(workspace) == {"mcpServers": {"mine": server(command)}}
     called = switchboard(

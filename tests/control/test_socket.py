@@ -123,9 +123,11 @@ async def test_a_caller_that_leaves_half_way_does_not_leave_half_a_restart() -> 
 
     connection = SimpleNamespace(stop=stop, ready=start, in_flight=0)
     child = SimpleNamespace(entry=SimpleNamespace(name="echo", account=""), connection=connection)
-    children = SimpleNamespace(children=lambda: (child,))
+    pools = SimpleNamespace(children=lambda: ((child, "", ()),))
     async with TaskSet() as unfinished:
-        state = SimpleNamespace(boards=(), shared_children=children, unfinished=unfinished)
+        state = SimpleNamespace(
+            boards=(), shared_children=SimpleNamespace(pools=pools), unfinished=unfinished
+        )
         control = DaemonControl(cast("DaemonState", state), 1)
         restart = ChildRequest(action="restart", name="echo")
         asked = asyncio.ensure_future(control.answer(restart))

@@ -13,7 +13,7 @@ from support.processes import until_gone, until_true
 from support.workspace import Workspace, child_command, server
 from switchboard.core.bus import EventBus
 from switchboard.daemon.board.registry import BoardRegistry
-from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.board.sharing.shared_children import SharedChildren
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.log_sink import LogSink
@@ -131,13 +131,14 @@ async def test_environments_that_nobody_has_any_more_are_forgotten(workspace: Wo
         )
         board = await boards.board_for(hello, nothing)
         board.runtime.warm()
-        for child in shared_children.children():
+        for child, _, _ in shared_children.pools.children():
             await child.tools()
             pids.append(child.pid)
-    assert len(shared_children) == 5
+    # Of each environment, one pool for the folder and one for all folders.
+    assert len(shared_children.pools) == 10
     await boards.close_unused(rest_s=0)
     async with asyncio.timeout(20):
-        while len(shared_children):
+        while len(shared_children.pools):
             await asyncio.sleep(0.01)
             await boards.close_unused(rest_s=0)
     await until_gone(pids)

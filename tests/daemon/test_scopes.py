@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import shlex
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -170,9 +172,97 @@ async def test_status_tells_whose_a_child_is_and_why_boards_differ(workspace: Wo
         command, env = workspace.command("status"), workspace.env
         asking = partial(subprocess.run, command, env=env, capture_output=True, check=True)
         shown = (await asyncio.to_thread(asking)).stdout.decode()
-        assert "apart from another board of this folder by LANG, NO_PROXY" in shown
-        assert "board 2: " in shown
+        assert "differs from another board of this folder in LANG, NO_PROXY" in shown
+        assert [child["apart"] for child in found["children"]] == [[], ["LANG", "NO_PROXY"]]
+        assert re.search(r"echo of board 2: .+ is a process of its own by LANG, NO_PROXY", shown)
         assert "canary-of-a-host" not in shown + json.dumps(found)
+
+
+def children_named(workspace: Workspace, name: str) -> list[dict[str, Any]]:
+    return [each for each in (status(workspace) or {})["children"] if each["name"] == name]
+
+
+# What one server sees of a session, and what that session has for it.
+SEEN = {
+    "everything": ({"inherit_env": True}, {"ANYTHING": "canary-else"}, "ANYTHING"),
+    "a secret": ({"secret_env": {"TOKEN": "env:MY_TOKEN"}}, {"MY_TOKEN": "canary-2"}, "MY_TOKEN"),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+async def test_what_one_server_sees_keeps_no_other_apart(workspace: Workspace, what: str) -> None:
+    fields, env, name = SEEN[what]
+    workspace.mcp_json(
+        {
+            "odd": server(child_command("echo_child"), **fields),
+            "common": server(child_command("echo_child"), scope="user"),
+        },
+        scope="home",
+    )
+    first = {"MY_TOKEN": "canary-1"}
+    async with shim(workspace, env=first) as one, shim(workspace, env={**first, **env}) as two:
+        for suite in ("echo_suite", "common_suite"):
+            assert (await report(one, suite))["pid"] == (await report(two, suite))["pid"]
+        mine, theirs = await report(one, "odd_suite"), await report(two, "odd_suite")
+        assert mine["pid"] != theirs["pid"]
+        assert [each["boards"] for each in children_named(workspace, "echo")] == [[1, 2]]
+        assert [each["apart"] for each in children_named(workspace, "echo")] == [[]]
+        assert [each["boards"] for each in children_named(workspace, "odd")] == [[1], [2]]
+        assert [each["apart"] for each in children_named(workspace, "odd")] == [[], [name]]
+        assert "canary" not in json.dumps(status(workspace))
+        # Who started it may leave.
+        pid = (await report(two))["pid"]
+        assert await one.close() == 0
+        assert (await report(two))["pid"] == pid
+
+
+def program(folder: Path, name: str) -> Path:
+    path = folder / name
+    folder.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\nexec {shlex.join(child_command('echo_child'))}\n", "utf-8")
+    path.chmod(0o755)
+    return folder
+
+
+async def test_of_a_search_path_counts_what_is_found_by_it(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """Hosts add folders that nobody can list; a virtual environment has another Python."""
+    path = workspace.env["PATH"]
+    of_host = {"PATH": f"{program(tmp_path / 'host', 'host-helper')}:{path}:/no/such/folder"}
+    activated = {"PATH": f"{program(tmp_path / 'venv', 'python3')}:{path}"}
+    async with shim(workspace) as one, shim(workspace, env=of_host) as two:
+        assert (await report(one))["pid"] == (await report(two))["pid"]
+        async with shim(workspace, env=activated) as three:
+            assert (await report(three))["pid"] != (await report(one))["pid"]
+            assert [each["apart"] for each in children_named(workspace, "echo")] == [[], ["PATH"]]
+
+
+async def test_another_program_of_the_same_name_is_another_server(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    one, two = (program(tmp_path / name, "my-server") for name in ("one", "two"))
+    entry = {"mine": server(["my-server"]), "behind": server(["env", "my-server"])}
+    workspace.mcp_json(entry, scope="home")
+    paths = [
+        {"PATH": f"{each}:{workspace.env['PATH']}"} for each in (f"{one}:{two}", f"{two}:{one}")
+    ]
+    async with shim(workspace, env=paths[0]) as first, shim(workspace, env=paths[1]) as second:
+        for suite in ("mine_suite", "behind_suite"):
+            mine, theirs = await report(first, suite), await report(second, suite)
+            assert mine["pid"] != theirs["pid"]
+        assert (await report(first))["pid"] == (await report(second))["pid"]
+
+
+async def test_what_an_entry_sets_itself_is_compared_with_nobody(workspace: Workspace) -> None:
+    pinned = {"PATH": workspace.env["PATH"], "LANG": "C"}
+    workspace.mcp_json({"pinned": server(child_command("echo_child"), env=pinned)}, scope="home")
+    other = {"PATH": f"/usr/lib:{workspace.env['PATH']}", "LANG": "de_DE"}
+    async with shim(workspace) as one, shim(workspace, env=other) as two:
+        mine, theirs = await report(one, "pinned_suite"), await report(two, "pinned_suite")
+        assert mine["pid"] == theirs["pid"]
+        assert mine["env"]["LANG"] == "C"
+        assert (await report(one))["pid"] != (await report(two))["pid"]
 
 
 @pytest.mark.parametrize("scope", ["workspace", "user"])

@@ -78,3 +78,23 @@ async def test_what_one_host_writes_the_other_reads(workspace: Workspace, first:
     found = status(workspace) or {}
     assert len(found["boards"]) == 1
     assert len(found["children"]) == 1
+
+
+async def test_a_server_that_inherits_everything_keeps_no_other_apart(
+    workspace: Workspace,
+) -> None:
+    """What a host passes on differs from host to host, and this server alone would see it."""
+    workspace.mcp_json(
+        {
+            "table": server(child_command("keeping_child")),
+            "heir": server(child_command("echo_child"), inherit_env=True),
+        }
+    )
+    workspace.env["ONLY_CLAUDE_PASSES_IT_ON"] = "yes"
+    await in_claude(workspace, keep("forty-two"))
+    read = await in_codex(workspace, RECALL)
+    assert "forty-two" in read.results[-1]
+    found = status(workspace) or {}
+    assert len(found["boards"]) == 2
+    tables = [each for each in found["children"] if each["name"] == "table"]
+    assert [each["boards"] for each in tables] == [[1, 2]]

@@ -8,7 +8,7 @@ import pytest
 from settings.ground import Ground
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.origins import Scope
-from switchboard.settings.edit import add_server, remove_server
+from switchboard.settings.writing.edit import add_server, remove_server
 
 
 def test_a_server_is_added_to_a_file_that_is_not_there_yet(ground: Ground) -> None:

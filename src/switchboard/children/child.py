@@ -54,7 +54,7 @@ class Child:
         self._requests = ServerRequests(entry.name)
         audience = self._requests.audience
         self._events = events
-        self._is_own = is_own
+        self.is_own = is_own
         # Whether it asks without saying whom: then a session has a child of its own, but for the
         # one that it was alone with, which keeps this one.
         self.is_set_apart = False
@@ -126,7 +126,7 @@ class Child:
 
     def _set_apart(self, method: str, session_id: str) -> None:
         self.kept_for = session_id
-        if not self.is_set_apart and not self._is_own:
+        if not self.is_set_apart and not self.is_own:
             self.is_set_apart = True
             self._events.emit(ChildSetApart(child=self.entry.label, method=method))
 

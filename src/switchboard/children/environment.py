@@ -54,17 +54,20 @@ def names_for(entry: ServerEntry) -> Iterator[str]:
         yield from patterns_of((entry.command, *entry.args))
 
 
-def _usual(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:
+def usual_names(entry: ServerEntry, environ: Mapping[str, str]) -> set[str]:
     """What a server is given without asking: how the network is reached, and where things are."""
-    env = base_environment(environ)
-    names: list[str] = []
+    names = {*BASE_NAMES}
     if entry.sandbox_profile == "none":
-        names += PLACE_NAMES
+        names.update(PLACE_NAMES)
     if _finds_network(entry):
-        names += (*CERTIFICATE_NAMES, *PROXY_NAMES)
-        env.update(runner_variables((entry.command, *entry.args), environ))
-    env.update({name: environ[name] for name in names if name in environ})
-    return env
+        names.update(CERTIFICATE_NAMES, PROXY_NAMES)
+        names.update(runner_variables((entry.command, *entry.args), environ))
+    return names
+
+
+def _usual(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:
+    names = usual_names(entry, environ)
+    return {name: value for name, value in environ.items() if name in names}
 
 
 def _finds_network(entry: ServerEntry) -> bool:

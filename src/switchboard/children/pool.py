@@ -1,7 +1,8 @@
 """Every child by what it is and by who shares it, kept across a reload that spares it.
 
 A child of scope `session` belongs to one session and ends with it. One of scope `workspace` serves
-every session of the pool, and one of scope `user` comes from a pool that several pools share.
+every session of the pool. Where several boards are served, children of more than one session come
+from pools that those boards share.
 """
 
 import asyncio
@@ -51,7 +52,6 @@ class ChildPool:
         events: Events,
         reaper: Reaper,
         sessions: Collection[str] = (),
-        shared: "ChildPool | None" = None,
         caches: ListingCaches | None = None,
         is_trusted: Callable[[ServerEntry], bool] = lambda _: True,
         # Begun before that question, and asked once the child has answered.
@@ -74,9 +74,6 @@ class ChildPool:
         self._events = events
         self._reaper = reaper
         self._sessions = sessions
-        self._shared = shared
-        # Where the children are that are shared whatever the environment, if there are any.
-        self.loose: ChildPool | None = None
         self._caches = caches
         self._is_trusted = is_trusted
         self._start_watch = start_watch
@@ -88,22 +85,28 @@ class ChildPool:
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         self.on_changed: set[Callable[[str, str], None]] = set()
 
-    def source(self, entry: ServerEntry, limits: ChildLimits) -> ChildSource:
+    def source(
+        self,
+        entry: ServerEntry,
+        limits: ChildLimits,
+        # Gives the pool that all who see the same share for an entry, if there is such a thing.
+        shared: "Callable[[ServerEntry], ChildPool] | None" = None,
+    ) -> ChildSource:
         """Where the children of this entry come from. Starts nothing."""
         if entry.accounts:
-            sources = {each.account: self.source(each, limits) for each in by_account(entry)}
+            sources = {
+                each.account: self.source(each, limits, shared) for each in by_account(entry)
+            }
             home = self._environ.get("HOME") or "/"
             return AccountChildren(sources, AccountChoice(entry, home))
         if entry.scope == "session":
             return OwnChildren(self, _key(entry, limits), entry, limits)
-        if entry.share == "loose" and self.loose is not None:
-            return self.loose.source(entry, limits)
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
-        if entry.scope == "user" and self._shared is not None and not entry.fingerprint:
+        if entry.scope == "user" and shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
             entry = _of_all_folders(entry, home, self._environ)
-            return SharedChild(self, self._shared, _key(entry, limits), entry, limits)
-        return SharedChild(self, self, _key(entry, limits), entry, limits)
+        pool = shared(entry) if shared is not None else self
+        return SharedChild(self, pool, _key(entry, limits), entry, limits)
 
     def child(self, entry: ServerEntry, limits: ChildLimits) -> Child:
         """The child of this entry for whoever shares it. Starts nothing."""

@@ -163,8 +163,11 @@ def by_account(entry: ServerEntry) -> tuple[ServerEntry, ...]:
 
 def as_a_process(entry: ServerEntry) -> ServerEntry:
     """What makes two entries the same server, wherever written and however its tools are shown."""
+    # What was found by a search path is in the fingerprint, and the path itself is no part of it.
+    seal = replace(entry.seal, path="") if entry.seal is not None else None
     return replace(
         entry,
+        seal=seal,
         expose="suite",
         tool_prefix="",
         relay=True,

@@ -31,7 +31,7 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     workspace: str
     config: str = ""
     # The variables in which its sessions differ from those of the first board of the same
-    # workspace, so that the two share no server. Names alone.
+    # workspace. Servers that see none of them are shared all the same. Names alone.
     differs: tuple[str, ...] = ()
     servers: int
     tools: int
@@ -55,6 +55,9 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     # The boards that lead to it, and the clients there.
     boards: tuple[int, ...] = ()
     clients: tuple[str, ...] = ()
+    # The variables in which its sessions differ from those of the first process of this server in
+    # the same workspace, so that they do not share one. Names alone.
+    apart: tuple[str, ...] = ()
     transport: str
     is_running: bool
     # Its own process, also in a sandbox, and the memory of that one.

@@ -68,7 +68,7 @@ from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.desk.children import change_children, log_lines
 from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.logs.stderr import write_failure
-from switchboard.daemon.sessions.child_status import child_status
+from switchboard.daemon.sessions.child_status import Whose, child_status
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
 from switchboard.procs.limits import leave_no_core
@@ -180,7 +180,7 @@ class DaemonControl:
         state = self._state
         found = tuple(self._children())
         # Side by side: a remote server that is not there takes a while not to answer.
-        connected = await asyncio.gather(*(each.connection.is_connected() for each, _, _ in found))
+        connected = await asyncio.gather(*(each.connection.is_connected() for each, _ in found))
         return DaemonStatus(
             pid=os.getpid(),
             version=__version__,
@@ -195,10 +195,8 @@ class DaemonControl:
             sessions=tuple(self._sessions()),
             boards=tuple(self._boards()),
             children=tuple(
-                child_status(state, child, workspace, session_id, is_connected=is_connected)
-                for (child, workspace, session_id), is_connected in zip(
-                    found, connected, strict=True
-                )
+                child_status(state, child, whose, is_connected=is_connected)
+                for (child, whose), is_connected in zip(found, connected, strict=True)
             ),
             runs=tuple(self._runs_under_way()),
             vault=await asyncio.to_thread(state.shared_children.vaults.state, state.places.home),
@@ -340,13 +338,13 @@ class DaemonControl:
                 left_out=board.runtime.assembly.left_out,
             )
 
-    def _children(self) -> Iterator[tuple[Child, str, str]]:
-        """Every child, with the workspace and the session that it belongs to, if any."""
+    def _children(self) -> Iterator[tuple[Child, Whose]]:
+        """Every child, and whose it is."""
         for board in self._state.boards:
-            for session_id, child in board.runtime.children():
-                yield child, board.runtime.settings.workspace, session_id
-        for child in self._state.shared_children.children():
-            yield child, "", ""
+            for session_id, child in board.runtime.own_children():
+                yield child, Whose(board.runtime.settings.workspace, session_id)
+        for child, workspace, apart in self._state.shared_children.pools.children():
+            yield child, Whose(workspace, apart=apart)
 
 
 def _age(since: float) -> float:

@@ -8,7 +8,7 @@ from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardRegistry
-from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.board.sharing.shared_children import SharedChildren
 from switchboard.daemon.daemon_socket import DaemonSocket
 from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.recent_events import RecentEvents

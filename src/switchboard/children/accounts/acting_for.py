@@ -6,7 +6,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.ipc.environment import OF_ONE_PROCESS
 
 # By these a program finds the settings and the logins of its user.
-_OF_THE_USER = ("HOME", "USER", "LOGNAME")
+OF_THE_USER = ("HOME", "USER", "LOGNAME")
 # Other with every window.
 _OF_A_WINDOW = frozenset({"TERM", *OF_ONE_PROCESS})
 
@@ -20,7 +20,7 @@ def account_of(entry: ServerEntry, environ: Mapping[str, str]) -> bytes:
     if entry.inherit_env:
         seen = {name: value for name, value in environ.items() if name not in _OF_A_WINDOW}
     else:
-        seen = {name: environ[name] for name in _OF_THE_USER if name in environ}
+        seen = {name: environ[name] for name in OF_THE_USER if name in environ}
     texts = (*entry.secret_env.values(), *entry.headers.values())
     names = (text.removeprefix("env:") for text in texts if text.startswith("env:"))
     seen |= {name: environ.get(name, "") for name in names}

@@ -41,6 +41,11 @@ def patterns_of(words: Sequence[str]) -> Iterator[str]:
     return (f"{start}{FAMILY_END}" for start in families_of(words))
 
 
+def all_patterns() -> Iterator[str]:
+    """Those of all runners."""
+    return (f"{start}{FAMILY_END}" for start in _ALL)
+
+
 def runner_variables(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """What of an environment a command line obeys as a package runner."""
     starts = tuple(families_of(words))

@@ -27,8 +27,8 @@ from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import refuse_linked_folders
 from switchboard.settings.consent.own_folder import not_ones_own
 from switchboard.settings.consent.trust_record import folder_now, read_trust
-from switchboard.settings.first_config import write_config
 from switchboard.settings.trust import trust_folder
+from switchboard.settings.writing.first_config import write_config
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
 

@@ -126,8 +126,10 @@ def _daemon_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
             f" {counted(board.sessions, 'session')}"
         )
         if board.differs:
-            yield f"  apart from another board of this folder by {', '.join(board.differs)}"
-            yield hint(style, '`share = "loose"` in an entry has both use one server')
+            yield (
+                f"  differs from another board of this folder in {', '.join(board.differs)};"
+                " servers that see none of it are shared"
+            )
         if board.problem:
             yield f"  its files cannot be used now: {board.problem}"
         yield from (f"  left out: {name}: {why}" for name, why in board.left_out.items())
@@ -181,6 +183,12 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         for each in children
     ]
     yield from columns(heads, rows, style, right=(6, 7), elastic=(0, 1, 2, 8), spare=(4, 6))
+    apart = [each for each in children if each.apart]
+    for each in apart:
+        whose = f" of {_whose(each)}" if each.boards else ""
+        yield f"{each.name}{whose} is a process of its own by {', '.join(each.apart)}"
+    if apart:
+        yield hint(style, '`share = "loose"` in an entry has all sessions use one process of it')
 
 
 def _whose(child: ChildStatus) -> str:

@@ -30,6 +30,7 @@ from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
+from switchboard.daemon.board.sharing.shared_pools import BoardPlace
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.daemon.malloc import return_large_blocks
@@ -48,7 +49,7 @@ from switchkit.reaper_client import Reaper
 if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
-    from switchboard.daemon.board.shared_children import SharedChildren
+    from switchboard.daemon.board.sharing.shared_children import SharedChildren
     from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
 
@@ -87,6 +88,8 @@ class Engine:
         shared_children: SharedChildren | None = None,
         # Where it is remembered what children offer.
         home: str = "",
+        # The file that the user named beside the usual ones.
+        config: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
     ) -> None:
@@ -102,11 +105,22 @@ class Engine:
             if shared_children is not None
             else cast("Reaper", self._own_reaper)
         )
-        self._shared = shared_children.enter(environ) if shared_children is not None else None
-        # The pool of the workspace, entered by the first board with a server that wants it.
-        self._loose: ChildPool | None = None
-        self._workspace = workspace
-        self._caches = ListingCaches(home) if home else None
+        caches = ListingCaches(home) if home else None
+        # The pools that it shares with other boards, where there are others.
+        self._shared = (
+            shared_children.enter(
+                BoardPlace(
+                    workspace=workspace,
+                    config=config,
+                    environ=environ,
+                    events=events,
+                    caches=caches,
+                    announce=announce,
+                )
+            )
+            if shared_children is not None
+            else None
+        )
         self._own_vaults = Vaults() if shared_children is None else None
         vaults = shared_children.vaults if shared_children is not None else self._own_vaults
         self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
@@ -119,8 +133,7 @@ class Engine:
             events=SandboxTrail(events, self._audit),
             reaper=self._reaper,
             sessions=sessions,
-            shared=self._shared,
-            caches=self._caches,
+            caches=caches,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             start_watch=partial(start_watch, workspace=workspace),
             sandboxes=ServerSandbox(environ, workspace),
@@ -141,8 +154,7 @@ class Engine:
         self._settings: Settings | None = None
         self._state = State()
         self._tasks = TaskSet()
-        for pool in self.pools:
-            pool.on_changed.add(announce)
+        self.pool.on_changed.add(announce)
 
     def _own_egress(self, workspace: str) -> Egress:
         """Where there is no daemon. Its environment is the client's, so no proxy is its own."""
@@ -158,28 +170,25 @@ class Engine:
     def build(self, settings: Settings, assembly: Assembly) -> Built:
         """What runs the calls of a board with these settings."""
         self._settings = settings
-        if any(entry.share == "loose" for entry in assembly.servers):
-            self._enter_loose()
-        for pool in self.pools:
-            pool.book.learn(secret_values(settings, self._environ))
-        self._secrets.use(settings.home, settings.vault)
-        if self._shared_children is not None:
-            self._shared_children.settings = settings
-            self._shared_children.use_vault(
-                self._environ, settings.home, settings.vault, self._loosely_in
-            )
         limits = ChildLimits(
             spawn_s=settings.timeouts.child_spawn_ms / 1000,
             rpc_s=settings.timeouts.rpc_ms / 1000,
             idle_s=settings.timeouts.idle_ms / 1000,
             longest_s=settings.timeouts.longest_ms / 1000,
         )
+        shared = self._shared.finder() if self._shared is not None else None
         sources = {
             entry.name: self.pool.source(
-                entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits)
+                entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits), shared
             )
             for entry in assembly.servers
         }
+        for pool in self.pools:
+            pool.book.learn(secret_values(settings, self._environ))
+        self._secrets.use(settings.home, settings.vault)
+        if self._shared is not None and self._shared_children is not None:
+            self._shared_children.settings = settings
+            self._shared.use_vault(settings.home, settings.vault)
         providers: dict[str, Provider] = {}
         context = Context(
             settings=settings,
@@ -225,18 +234,6 @@ class Engine:
             providers=providers,
             children=tuple(sources.values()),
         )
-
-    def _enter_loose(self) -> None:
-        shared_children = self._shared_children
-        if self._loose is None and shared_children is not None:
-            self._loose = shared_children.enter_loose(self._environ, self._workspace, self._caches)
-            self._loose.on_changed.add(self._announce)
-            self.pool.loose = self._loose
-
-    @property
-    def _loosely_in(self) -> str | None:
-        """The workspace whose pool was entered."""
-        return self._workspace if self._loose is not None else None
 
     def retire(self, built: Built, needed: Iterable[Child]) -> None:
         """Nobody uses this board any more: let go of its children that no other needs."""
@@ -328,9 +325,7 @@ class Engine:
     def pools(self) -> Iterator[ChildPool]:
         yield self.pool
         if self._shared is not None:
-            yield self._shared
-        if self._loose is not None:
-            yield self._loose
+            yield from self._shared
 
     def _hide(self, text: str) -> str:
         """A text without the secrets of this board, and of the children that it shares."""
@@ -340,9 +335,8 @@ class Engine:
 
     def leave(self, session_id: str) -> None:
         """A session has ended."""
-        self.pool.leave(session_id)
-        if self._loose is not None:
-            self._loose.leave(session_id)
+        for pool in self.pools:
+            pool.leave(session_id)
         self._state.leave(session_id)
         self._leave_guard(session_id)
 
@@ -369,13 +363,12 @@ class Engine:
                 then.callback(self._own_vaults.close)
             if self._own_reaper is not None:
                 then.callback(self._own_reaper.close)
-            if self._shared_children is not None:
-                then.callback(self._shared_children.leave, self._environ, self._loosely_in)
+            if self._shared is not None:
+                then.callback(self._shared.leave)
             if self._logins is not None:
                 then.push_async_callback(self._logins.aclose)
             then.push_async_callback(self.pool.aclose)
-            for pool in self.pools:
-                then.callback(pool.on_changed.discard, self._announce)
+            then.callback(self.pool.on_changed.discard, self._announce)
             then.push_async_callback(self._state.aclose)
             await self._tasks.aclose()
 

@@ -22,9 +22,9 @@ def instructions_for(runtime: Runtime) -> str:
 
 def _about_missing_tools(runtime: Runtime) -> Iterator[str]:
     """The servers whose tools a listing lacks because they could not be started the last time."""
-    for session_id, child in runtime.children():
+    for child in runtime.needed():
         fault = child.connection.last_fault
-        if child.entry.expose == "tools" and fault and not child.is_running and not session_id:
+        if child.entry.expose == "tools" and fault and not child.is_running and not child.is_own:
             yield f"The tools of `{child.entry.name}` are missing: {fault.message}"
 
 

@@ -31,7 +31,7 @@ from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
 from switchboard.daemon.board.reload import Load, Reloader
 from switchboard.daemon.board.runtime import Runtime
-from switchboard.daemon.board.shared_children import SharedChildren
+from switchboard.daemon.board.sharing.shared_children import SharedChildren
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.logs.log import Log, log_for
 from switchboard.daemon.logs.recent_events import RecentEvents
@@ -217,6 +217,7 @@ class BoardRegistry:
             environ=environ,
             events=events,
             shared_children=self._shared_children,
+            config=key.config,
             assembly=assembly,
         )
         runtime.on_retired = self.prune
@@ -242,7 +243,8 @@ class BoardRegistry:
 
     def prune(self) -> None:
         """Let go of shared children that no board leads to any more."""
-        self._shared_children.retain([child for board in self for child in board.runtime.needed()])
+        needed = [child for board in self for child in board.runtime.needed()]
+        self._shared_children.pools.retain(needed)
 
     async def close_unused(self, rest_s: float = _REST_S) -> None:
         """Close the boards that have had no session for a while."""
@@ -257,7 +259,7 @@ class BoardRegistry:
                     await board.aclose()
                 finally:
                     self.prune()
-        self._shared_children.close_unused()
+        self._shared_children.pools.close_unused()
 
     async def aclose(self) -> None:
         """Close every board."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from switchboard.core.bus import EventBus
     from switchboard.core.events import Event
     from switchboard.daemon.board.engine import Built, Engine
-    from switchboard.daemon.board.shared_children import SharedChildren
+    from switchboard.daemon.board.sharing.shared_children import SharedChildren
     from switchboard.settings.sections import Settings
 
 
@@ -34,6 +34,8 @@ class Runtime:
         environ: Mapping[str, str],
         events: EventBus,
         shared_children: SharedChildren | None = None,
+        # The file that its user named beside the usual ones.
+        config: str = "",
         # What the settings list, if that is known already: to find out takes a moment.
         assembly: Assembly | None = None,
     ) -> None:
@@ -41,6 +43,7 @@ class Runtime:
         self.events = events
         self._environ = environ
         self._shared_children = shared_children
+        self._config = config
         # The ids of those who are connected.
         self.sessions: set[str] = set()
         events.subscribe(self._count_sessions)
@@ -65,6 +68,7 @@ class Runtime:
                 self.events,
                 workspace=self.settings.workspace,
                 home=self.settings.home,
+                config=self._config,
                 sessions=self.sessions,
                 shared_children=self._shared_children,
                 announce=self.announce,
@@ -83,8 +87,8 @@ class Runtime:
             for pool in self._engine.pools:
                 yield from pool
 
-    def children(self) -> Iterator[tuple[str, Child]]:
-        """Every child of its own, with the session that it belongs to."""
+    def own_children(self) -> Iterator[tuple[str, Child]]:
+        """Those that no other board uses, with the session that each belongs to, if any."""
         if self._engine is not None:
             yield from self._engine.pool.by_session()
 

@@ -8,6 +8,7 @@ from switchboard.children.child import Child
 from switchboard.control.answers import Changed, ServerLogLines
 from switchboard.control.requests import ChildRequest, LogsRequest
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.daemon.sessions.child_status import Whose
 from switchboard.procs.stderr_log import StderrLogs
 from switchkit.cli.columns import counted
 
@@ -20,14 +21,14 @@ _WHY = {
 
 
 async def change_children(
-    children: Iterable[tuple[Child, str, str]], request: ChildRequest
+    children: Iterable[tuple[Child, Whose]], request: ChildRequest
 ) -> Changed:
-    """Start, stop or restart those of one name. Each child comes with its workspace, if any."""
+    """Start, stop or restart those of one name."""
     found = [
         child
-        for child, workspace, _ in children
+        for child, whose in children
         if child.entry.name == request.name
-        and (not workspace or request.workspace in {"", workspace})
+        and (not whose.workspace or request.workspace in {"", whose.workspace})
     ]
     if not found:
         raise Fault(

@@ -1,5 +1,7 @@
 """What a daemon tells of one child: what runs, and whose it is."""
 
+from msgspec import Struct
+
 from switchboard.children.child import Child
 from switchboard.control.status import ChildStatus
 from switchboard.daemon.state import DaemonState
@@ -9,10 +11,19 @@ from switchkit.processes import program_behind
 _SILENT = "it does not answer"
 
 
+class Whose(Struct, frozen=True):
+    """Whom a child serves: all of a workspace, or of every one, unless a session is named."""
+
+    workspace: str = ""
+    session: str = ""
+    # The variables for which it is not the same as another of this server.
+    apart: tuple[str, ...] = ()
+
+
 def child_status(
-    state: DaemonState, child: Child, workspace: str, session_id: str, *, is_connected: bool
+    state: DaemonState, child: Child, whose: Whose, *, is_connected: bool
 ) -> ChildStatus:
-    """What is known of a child; `workspace` and `session_id` are empty for one that many share."""
+    """What is known of a child."""
     weaker = child.entry.weaker_sandbox
     is_confined = child.entry.sandbox_profile != "none"
     inside = program_behind(child.pid, is_keeper=bool(weaker)) if is_confined else 0
@@ -28,14 +39,15 @@ def child_status(
         for each in state.attachments
         if each.board in boards
         for session in each.sessions()
-        if session_id in {"", session.id}
+        if whose.session in {"", session.id}
     }
     return ChildStatus(
         name=child.entry.name,
         account=child.entry.account,
         scope=child.entry.scope,
-        workspace=workspace,
-        session=session_id,
+        workspace=whose.workspace,
+        session=whose.session,
+        apart=whose.apart,
         boards=tuple(board.number for board in boards),
         clients=tuple(sorted(clients)),
         transport=child.entry.transport,

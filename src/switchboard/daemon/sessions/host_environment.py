@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.children.starting.runner_variables import all_patterns
 from switchboard.daemon.hello import Hello
 from switchboard.daemon.sessions.client_programs import clients_above
 from switchboard.ipc.environment import FAMILY_END, chosen, hello_environment
@@ -64,7 +65,9 @@ def as_person_has_it(hello: Hello, ask: Ask, pid: int) -> tuple[Hello, Ask]:
 
     async def ask_for(names: Sequence[str]) -> dict[str, str]:
         # Of what is secret, the host alone decides what we hear.
+        everything = (*PROXY_NAMES, *all_patterns()) if EVERYTHING in names else ()
         passable = [each for each in names if each in PROXY_NAMES or _is_family(each)]
+        passable += everything
         found = {**chosen(withheld, passable), **await ask(names)}
         if EVERYTHING in names:
             if "PATH" in found:

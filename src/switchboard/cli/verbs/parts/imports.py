@@ -10,9 +10,9 @@ from switchboard.config.documents import read_json_document
 from switchboard.config.itself import is_switchboard
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
-from switchboard.settings.edit import add_server
 from switchboard.settings.files.file_layers import given_layer
 from switchboard.settings.placing.workspace_needs import needed_of_workspace
+from switchboard.settings.writing.edit import add_server
 
 FOREIGN_FILES = (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json")
 # How Claude Code, VS Code and Cursor name a variable of the environment.

@@ -25,12 +25,12 @@ from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid, Problem, shown_path
 from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
 from switchboard.core.origins import Scope
-from switchboard.settings.edit import add_server
-from switchboard.settings.first_config import first_home_config, write_config
 from switchboard.settings.freeze import entry_from_fields
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import trust
 from switchboard.settings.validate import shown_name
+from switchboard.settings.writing.edit import add_server
+from switchboard.settings.writing.first_config import first_home_config, write_config
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.usage import Option, Usage, Word
 

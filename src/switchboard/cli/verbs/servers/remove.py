@@ -11,9 +11,9 @@ from switchboard.config.problems import ConfigInvalid, shown_path
 from switchboard.config.writing import refuse_linked_folders
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
-from switchboard.settings.edit import remove_server
 from switchboard.settings.server_names import no_server
 from switchboard.settings.trust import untrust
+from switchboard.settings.writing.edit import remove_server
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, Word
 

@@ -1,22 +1,27 @@
-"""What every board of one daemon shares: the reaper, and the children of scope `user`."""
+"""What every board of one daemon shares: the reaper, and the children that see the same."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from switchboard.children.child import Child
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool
-from switchboard.core.loop.tasks import close_all
 from switchboard.core.ports import Events
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
+from switchboard.daemon.board.sharing.shared_pools import (
+    BoardPlace,
+    Listeners,
+    PoolKey,
+    PoolsOfBoard,
+    SharedPool,
+    SharedPools,
+)
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.procs.stderr_log import StderrLogs
@@ -24,12 +29,7 @@ from switchboard.runs.limits import RunLimits
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.consent.start_watch import start_watch
 from switchboard.settings.trust import still_trusted
-from switchboard.vault.options import VaultOptions
 from switchkit.reaper_client import Reaper
-
-Environ = frozenset[tuple[str, str]]
-# Everyone with one environment; or everyone in a folder, whatever their environments.
-Sharers = Environ | str
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.egress_questions import Answering
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 
 _LIMITS = RunLimits()
-_EVERYWHERE = ""
 
 
 class SharedChildren:
@@ -58,68 +57,38 @@ class SharedChildren:
         self.open_logins: Logins | None = None
         # Nothing before the first board that may have runs.
         self.open_runs: RunService | None = None
-        # Sessions share a child only where everything is alike that the child could see.
-        self._pools: dict[Sharers, ChildPool] = {}
-        self._secrets: dict[Sharers, VaultSecrets] = {}
+        self.pools = SharedPools(self._new_pool)
         self.vaults = Vaults(is_unlockable=True)
         self.egress = Egress(events, self._home_guard, self._answering)
-        self._boards: Counter[Sharers] = Counter()
         # What servers print on stderr, by their workspace and name.
         self.stderr_logs = StderrLogs()
 
-    def enter(self, environ: Mapping[str, str]) -> ChildPool:
-        """The pool of everyone with this environment, for a board that leaves it some day."""
+    def enter(self, board: BoardPlace) -> PoolsOfBoard:
+        """The pools of a board, which leaves them some day."""
         # The vault of a team wants a token of the user, whichever session it came with.
-        self._environ = environ
-        return self._entered(frozenset(environ.items()), environ)
+        self._environ = board.environ
+        return PoolsOfBoard(self.pools, board)
 
-    def enter_loose(
-        self, environ: Mapping[str, str], workspace: str, caches: ListingCaches | None
-    ) -> ChildPool:
-        """The pool of everyone in a workspace for servers that say so: who comes first decides.
-
-        Such children of scope `user` come from a pool of all workspaces.
-        """
-        return self._entered(
-            workspace,
-            environ,
-            shared=self._entered(_EVERYWHERE, environ),
+    def _new_pool(
+        self, key: PoolKey, environ: Mapping[str, str], caches: ListingCaches | None
+    ) -> SharedPool:
+        folder, book, listeners = key.folder, SecretBook(), Listeners(self._events)
+        secrets = VaultSecrets(environ, self.vaults, self._audit)
+        pool = ChildPool(
+            environ=environ,
+            secrets=secrets,
+            events=SandboxTrail(DiscreetEvents(listeners, book), self._audit),
+            reaper=self.reaper,
             caches=caches,
-            is_trusted=partial(still_trusted, workspace=workspace),
-            start_watch=partial(start_watch, workspace=workspace),
+            is_trusted=partial(still_trusted, workspace=folder),
+            start_watch=partial(start_watch, workspace=folder),
+            sandboxes=ServerSandbox(environ, folder or environ.get("HOME") or "/"),
+            book=book,
+            logins=self.logins,
+            egress=self.egress,
+            log_of=lambda entry: self.stderr_logs.of((folder, entry.name)),
         )
-
-    def _entered(self, key: Sharers, environ: Mapping[str, str], **more: Any) -> ChildPool:
-        self._boards[key] += 1
-        pool = self._pools.get(key)
-        if pool is None:
-            folder = key if isinstance(key, str) and key else environ.get("HOME") or "/"
-            book = SecretBook()
-            secrets = self._secrets[key] = VaultSecrets(environ, self.vaults, self._audit)
-            pool = self._pools[key] = ChildPool(
-                environ=environ,
-                secrets=secrets,
-                events=SandboxTrail(DiscreetEvents(self._events, book), self._audit),
-                reaper=self.reaper,
-                book=book,
-                sandboxes=ServerSandbox(environ, folder),
-                logins=self.logins,
-                egress=self.egress,
-                log_of=lambda entry: self.stderr_logs.of(("", entry.name)),
-                **more,
-            )
-        return pool
-
-    def use_vault(
-        self,
-        environ: Mapping[str, str],
-        home: str,
-        options: VaultOptions,
-        workspace: str | None = None,
-    ) -> None:
-        """Where children have their secrets from; with a workspace, those that it shares too."""
-        for key in _sharers(environ, workspace):
-            self._secrets[key].use(home, options)
+        return SharedPool(pool, secrets, listeners)
 
     def unlock_vault(self, key_id: str, key: bytes) -> None:
         """Somebody has told us the key of the vault."""
@@ -130,23 +99,6 @@ class SharedChildren:
         for held in self.open_logins or ():
             held.forget()
         return self.vaults.lock()
-
-    def leave(self, environ: Mapping[str, str], workspace: str | None = None) -> None:
-        """A board has been closed; with a workspace, one that had entered that too."""
-        for key in _sharers(environ, workspace):
-            self._boards[key] -= 1
-
-    def close_unused(self) -> None:
-        """Forget the pools, and with them the environments, that no board and no child needs."""
-        for key, pool in tuple(self._pools.items()):
-            if self._boards[key] <= 0 and pool.is_empty:
-                del self._pools[key]
-                del self._secrets[key]
-                del self._boards[key]
-
-    def __len__(self) -> int:
-        """How many environments are remembered."""
-        return len(self._pools)
 
     def guard(self, home: str) -> "Guard":
         """The guard of the daemon's home, built by the first board that wants it."""
@@ -204,16 +156,6 @@ class SharedChildren:
     def _audit(self) -> AuditStore | None:
         return self._guard.audit if self._guard is not None else None
 
-    def retain(self, children: Sequence[Child]) -> None:
-        """Let go of every child that no board leads to any more."""
-        for pool in self._pools.values():
-            pool.retain(children)
-
-    def children(self) -> Iterator[Child]:
-        """Every child of scope `user`."""
-        for pool in self._pools.values():
-            yield from pool
-
     async def _close_guard(self) -> None:
         # A login that ends with us may have opened it just now.
         if self._guard is not None:
@@ -228,9 +170,4 @@ class SharedChildren:
             then.push_async_callback(self._close_guard)
             if self.open_logins is not None:
                 then.push_async_callback(self.open_logins.aclose)
-            await close_all(pool.aclose() for pool in self._pools.values())
-
-
-def _sharers(environ: Mapping[str, str], workspace: str | None) -> tuple[Sharers, ...]:
-    own = frozenset(environ.items())
-    return (own,) if workspace is None else (own, workspace, _EVERYWHERE)
+            await self.pools.aclose()

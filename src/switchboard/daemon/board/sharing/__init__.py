@@ -1,0 +1,1 @@
+"""What the boards of one daemon share, and with whom."""

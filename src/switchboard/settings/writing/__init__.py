@@ -1,0 +1,1 @@
+"""Files of the configuration that we write: servers that are added, first settings."""
