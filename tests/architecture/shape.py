@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
-        *("engines", "runs", "models", "ipc:environment"),
+        *("engines", "runs", "models", "ipc:environment", "search"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.requirements import requirement
-from switchboard.providers.suites.summaries import summarise
+from switchboard.search.summaries import summarise
 
 TEXTS = st.text(alphabet=st.sampled_from("ab .\n\té…"), max_size=400)
 

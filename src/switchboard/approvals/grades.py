@@ -14,7 +14,6 @@ import re
 
 from switchboard.core.launches import Launch
 from switchboard.core.questions import RiskLevel
-from switchboard.core.tools import Effects
 
 # Words of names, as they are written in `snake_case`, `kebab-case` and `camelCase`.
 _DESTROYS = frozenset(
@@ -44,7 +43,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 def grade(launch: Launch, *, is_suspect: bool, must_ask: bool) -> tuple[RiskLevel, tuple[str, ...]]:
     """The grade of a tool, and what beside its declared effects makes it high."""
     effects = launch.tool.effects
-    if _only_reads(effects):
+    if effects.only_reads:
         # It was asked about for another reason, which is told.
         return ("high" if is_suspect else "medium" if must_ask else "low"), ()
     why = [says for words, says in _NAMED if words & _name_words(launch.tool.name)]
@@ -53,10 +52,6 @@ def grade(launch: Launch, *, is_suspect: bool, must_ask: bool) -> tuple[RiskLeve
     if why or is_suspect or effects.destructive is True:
         return "high", tuple(why)
     return ("medium" if must_ask else "low"), ()
-
-
-def _only_reads(effects: Effects) -> bool:
-    return effects.read_only is True and effects.destructive is not True
 
 
 def _name_words(name: str) -> set[str]:

@@ -15,7 +15,7 @@ from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.tools import ToolSpec
 
 ORDERS = "its description gives the model orders that you may not be meant to see"
 SILENT = "the server does not say that this tool only reads"
@@ -39,14 +39,9 @@ def asks(launch: Launch, risk: Risk) -> bool:
         return True
     if launch.requires_approval is True:
         return True
-    if only_reads(launch.tool.effects):
+    if launch.tool.effects.only_reads:
         return False
     return not (launch.requires_approval is False and launch.required_by in _THE_USER)
-
-
-def only_reads(effects: Effects) -> bool:
-    """Whether a tool says that it changes nothing, and does not contradict itself."""
-    return effects.read_only is True and effects.destructive is not True
 
 
 def is_open_world(launch: Launch) -> bool:
@@ -82,7 +77,7 @@ def _of_a_server(launch: Launch) -> list[str]:
         return ["what this server says of its tools does not count here"]
     if is_ordering(launch.tool):
         return [ORDERS]
-    if only_reads(effects):
+    if effects.only_reads:
         return []
     if effects.destructive is True:
         return ["the server says that this tool can destroy things"]

@@ -32,6 +32,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     channel: Channel | None = None
     # The suite that a narrowed call came through.
     via: ToolSpec | None = None
+    # The tool by which it could write, where it came by one that only reads; empty elsewhere.
+    writing_face: str = ""
     # The sentence from which a model chose this call; empty where the client chose it.
     chosen_for: str = ""
     # The smaller of this and the tool's own limit applies.

@@ -55,4 +55,5 @@ def _shown(spec: ToolSpec) -> tuple[object, ...]:
         spec.output_schema,
         spec.effects,
         spec.particulars,
+        spec.is_listed,
     )

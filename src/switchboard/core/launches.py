@@ -98,6 +98,13 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     wish: Wish | None = None
 
     @property
+    def only_reads(self) -> bool:
+        """Whether the call changes nothing, as far as whoever says so is believed."""
+        if not self.tool.effects.only_reads:
+            return False
+        return self.trusts_annotations if self.is_foreign else self.sandbox != "none"
+
+    @property
     def env_names(self) -> tuple[str, ...]:
         """Every variable that it is given on top; never their values."""
         return tuple(sorted({*self.env, *self.secrets}))

@@ -27,6 +27,11 @@ class Effects(Struct, frozen=True, kw_only=True):
     idempotent: bool | None = None
     open_world: bool | None = None
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is said to change nothing, and nothing contradicts that."""
+        return self.read_only is True and self.destructive is not True
+
 
 class Policy(Struct, frozen=True, kw_only=True):
     """How a tool is to be run."""
@@ -55,6 +60,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     check: ArgumentsCheck | None = None
     # False for what is no tool but passes the same gates: a resource read, a prompt fetched.
     is_tool: bool = True
+    # False for one that is found and called, but not listed.
+    is_listed: bool = True
     # Whether a host may keep it back until somebody searches for it.
     can_wait: bool = False
     particulars: Particulars | None = None

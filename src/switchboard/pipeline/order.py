@@ -14,6 +14,7 @@ from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.pipeline.gates.limits import LimitsGate
 from switchboard.pipeline.gates.narrowing import NarrowingGate
 from switchboard.pipeline.gates.placement import PlacementGate
+from switchboard.pipeline.gates.reading import ReadingGate
 from switchboard.pipeline.gates.visibility import VisibilityGate
 
 
@@ -41,6 +42,8 @@ def build_road(
         NarrowingGate(providers, events),
         # What will run, where. An approval shows this, so it comes before.
         PlacementGate(providers),
+        # As the approval judges it, and before a person is asked in vain.
+        ReadingGate(),
         # After it is known what will run, before time or slots are spent.
         *((approval,) if approval is not None else ()),
         # A slot is taken only by a call that may run.

@@ -96,6 +96,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     announce: Callable[[str, str], None] = lambda _kind, _session: None
     # Everything that a session may use, for a provider that looks through it. Not while building.
     directory: Callable[[], Directory] | None = None
+    # The road of the calls of this board, for a provider that has others run. Not while building.
+    road: Callable[[], Next] | None = None
     # The road of what a provider does beyond the calls of clients: always asked about, and always
     # written down. With the provider that does it, and how long a question waits.
     guarded_road: Callable[[Provider, float], GuardedRoad] | None = None

@@ -29,6 +29,8 @@ class Row(Struct, frozen=True, kw_only=True):
 
     # The module whose `SOURCE` is the plug.
     module: str
+    # The key outside of all tables that calls for it.
+    setting: str = ""
     # The section of `config.toml` and the file of a workspace that call for it.
     section: str = ""
     file: str = ""
@@ -88,6 +90,11 @@ TABLE: dict[str, Row] = {
             *("run_steer", "run_reply"),
         ),
     ),
+    "find": Row(
+        module="switchboard.providers.find.source",
+        setting="surface_tokens",
+        reserved=("find_tool", "call_tool", "call_read_only_tool", "read_result"),
+    ),
 }
 
 # Folders in one folder that are watched at most.
@@ -104,7 +111,7 @@ def source_of(key: str) -> AnySource:
 def configured(settings: Settings) -> Iterator[AnySource]:
     """The plugs of the providers that these settings call for."""
     for key, row in TABLE.items():
-        if key in settings.sources or not (row.section or row.file):
+        if key in settings.sources or not (row.section or row.file or row.setting):
             yield source_of(key)
 
 

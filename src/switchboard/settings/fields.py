@@ -13,7 +13,7 @@ from switchboard.children.exposure import Introspection, Results
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
-from switchboard.config.strict import Items, Text, Truth, Whole
+from switchboard.config.strict import Either, Items, Text, Truth, Whole
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
@@ -56,6 +56,10 @@ ROOT = Section(name="", fields=(
     Field("trust_variable", Truth(about=(
         "Let `SWITCHBOARD_TRUST_WORKSPACE` count in a home that has settings or trusted folders.")),
         default=False, workspace="never"),
+    Field("surface_tokens", Either(
+        first=Text(choices=("lean", "balanced", "direct")), other=Whole(maximum=100_000), about=(
+        "How many tokens of tools are listed; all others are found and called by `find_tool` and "
+        "`call_tool`."))),
     Field("mcp_servers", TOML_SERVERS),
     Field("providers", PROVIDERS, workspace="never",
         unused="no session asks for the servers of a model provider"),

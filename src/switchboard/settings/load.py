@@ -375,7 +375,8 @@ def _sources(resolution: Resolution) -> dict[str, Struct]:
     """What each provider reads of the configuration. Those that nobody calls for are not loaded."""
     found: dict[str, Struct] = {}
     for key, row in TABLE.items():
-        if row.section in resolution.merged.tree or is_called_for(row, resolution.places):
+        tree = resolution.merged.tree
+        if row.section in tree or row.setting in tree or is_called_for(row, resolution.places):
             entry = source_of(key).read(resolution)
             if entry is not None:
                 found[key] = entry

@@ -202,6 +202,7 @@ class Engine:
             book=self._book,
             announce=self._announce,
             directory=lambda: directory,
+            road=lambda: pipeline,
             held=partial(self._held, settings) if settings.is_guarded else None,
             runs=lambda: self._open_runs(settings),
             guarded_road=partial(self._guarded_road, settings),

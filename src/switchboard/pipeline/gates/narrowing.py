@@ -16,6 +16,9 @@ class NarrowingGate:
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         narrowed = await self._providers[call.tool.provider].narrow(call)
+        if narrowed.tool.provider != call.tool.provider:
+            # What it stands for is another provider's, which may know it still more exactly.
+            narrowed = await self._providers[narrowed.tool.provider].narrow(narrowed)
         if narrowed is not call:
             self._events.emit(
                 CallNarrowed(call_id=call.id, suite=call.tool.name, tool=narrowed.tool.name)

@@ -18,7 +18,7 @@ from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.introspection.answer import ShownSubtool, all_tools, chosen_tools
 from switchboard.providers.suites.introspection.room import AUTO_TOKENS, UNBOUNDED, Room, within
 from switchboard.providers.suites.natural import query
-from switchboard.providers.suites.summaries import summarise
+from switchboard.search.summaries import summarise
 
 if TYPE_CHECKING:
     # Few servers have one, and it loads what talks to models.

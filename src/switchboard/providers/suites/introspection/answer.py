@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from switchboard.providers.suites.introspection.plain_schema import outlined, without_words
 from switchboard.providers.suites.introspection.room import UNBOUNDED, Room, half
-from switchboard.providers.suites.summaries import summarise
+from switchboard.search.summaries import summarise
 
 _ASK = '{"action": "introspect", "subtool": "NAME,NAME"}'
 _NO_SCHEMAS = (

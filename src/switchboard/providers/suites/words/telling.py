@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from switchboard.children.greeting import Greeting
-from switchboard.providers.suites.summaries import summarise
 from switchboard.providers.suites.words.kept_words import ServerWords
+from switchboard.search.summaries import summarise
 
 _MOST_TITLE = 60
 _MOST_ABOUT = 100

@@ -1,0 +1,68 @@
+"""The tools by which a model finds others and calls them."""
+
+from collections.abc import Iterator
+
+from msgspec import Raw
+from msgspec.json import encode
+
+from switchboard.core.tools import Effects, ToolSpec
+from switchboard.providers.find.arguments import checked_when_read
+
+PROVIDER = "find"
+FIND, CALL, READ = "find_tool", "call_tool", "call_read_only_tool"
+NAMES = (FIND, CALL, READ)
+
+_READS = Effects(read_only=True, destructive=False, idempotent=True)
+
+_FIND_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "what the tool should do, or its name"},
+        "server": {"type": "string"},
+        "limit": {"type": "integer"},
+        "detail": {"type": "string", "enum": ["schema"]},
+    },
+    "required": ["query"],
+}
+_ONE_CALL = {"tool": {"type": "string", "description": "server.tool"}, "args": {"type": "object"}}
+_CALL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        **_ONE_CALL,
+        "calls": {
+            "type": "array",
+            "description": "several independent calls instead: [{tool, args}]",
+            "items": {"type": "object"},
+        },
+    },
+}
+
+
+def find_specs() -> Iterator[ToolSpec]:
+    """Every tool of the provider."""
+    yield ToolSpec(
+        name=FIND,
+        provider=PROVIDER,
+        description=(
+            "Find tools by what they do. Search for one step of a task at a time. Answers"
+            f" signatures, for `{CALL}`."
+        ),
+        input_schema=Raw(encode(_FIND_SCHEMA)),
+        effects=_READS,
+        check=checked_when_read,
+    )
+    yield ToolSpec(
+        name=CALL,
+        provider=PROVIDER,
+        description=f"Call a tool that `{FIND}` found.",
+        input_schema=Raw(encode(_CALL_SCHEMA)),
+        check=checked_when_read,
+    )
+    yield ToolSpec(
+        name=READ,
+        provider=PROVIDER,
+        description=f"`{CALL}` for tools that only read.",
+        input_schema=Raw(encode(_CALL_SCHEMA)),
+        effects=_READS,
+        check=checked_when_read,
+    )
