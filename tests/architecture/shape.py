@@ -416,6 +416,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "providers.yard.threads.YardThreads"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
             ("agents/source.py", "providers.agents.building.build_agents"),
+            ("find/source.py", "providers.find.provider.FindProvider"),
             ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),

@@ -7,9 +7,16 @@ from architecture.modules import Module, modules
 from switchboard.providers.table import TABLE
 
 # A section of `switchboard.config.json` has the name of a provider: it says how servers are shown.
-ALSO_WORDS_OF_FILES = {"suites": ("settings/", "config/")}
+ALSO_WORDS_OF_FILES = {
+    "suites": ("settings/", "config/"),
+    # How much a client is listed: everything, as if it were connected directly.
+    "direct": ("settings/fields.py",),
+}
 # A verb that is about what one provider has.
-VERBS = {"agents": ("cli/verbs/agents.py", "cli/table.py")}
+VERBS = {
+    "agents": ("cli/verbs/agents.py", "cli/table.py"),
+    "find": ("cli/verbs/find.py", "cli/table.py"),
+}
 
 
 def outsiders() -> Iterator[Module]:

@@ -43,6 +43,11 @@ def _direct(workspace: Workspace) -> None:
     workspace.mcp_json({"echo": server(child_command("echo_child"), expose="tools")})
 
 
+def _find(workspace: Workspace) -> None:
+    workspace.echo_child()
+    workspace.config_toml('surface_tokens = "lean"\n', scope="home")
+
+
 def _commands(workspace: Workspace) -> None:
     program = (
         "import json, sys, time\n"
@@ -126,5 +131,13 @@ CASES: dict[str, Case] = {
         Use("agent_parrot", {"task": "ahoy", "cwd": "here"}),
         "cwd-not-absolute",
         slow=Use("agent_parrot", {"task": "hang", "cwd": "/"}),
+    ),
+    "find": Case(
+        _find,
+        Use("call_tool", {"tool": "echo.echo", "args": {"text": "ahoy"}}),
+        "ahoy",
+        Use("call_tool", {"tool": "nobody.nothing"}),
+        "unknown-tool",
+        slow=Use("call_tool", {"tool": "echo.stall"}),
     ),
 }

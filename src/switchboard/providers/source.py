@@ -14,7 +14,7 @@ from msgspec import Struct
 from switchboard.core.origins import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from switchboard.children.schema import ServerEntry
@@ -123,6 +123,14 @@ class Source(Generic[S]):
     def specs(self, listing: ListingContext) -> Listed:
         """Every tool that is known before anything runs. Starts nothing."""
         raise NotImplementedError
+
+    def arrange(self, specs: Sequence[ToolSpec], settings: Settings) -> Sequence[ToolSpec]:
+        """The tools of all providers as clients are to be shown them; most leave them as they are.
+
+        What is not listed is called by its name all the same.
+        """
+        del settings
+        return specs
 
     def build(self, context: Context) -> Provider:
         """What runs the calls of one board."""

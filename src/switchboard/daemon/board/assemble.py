@@ -4,13 +4,14 @@ The second half, `daemon.board.engine`, is loaded when the first call comes, or 
 listing has been answered: a client that waits for its tools does not wait for what runs them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.core.catalog import Catalog
+from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.source import Listed, ListingContext
 from switchboard.providers.table import configured, is_reserved
@@ -38,8 +39,11 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
         with_weaker_sandbox(entry) for entry in settings.servers if entry.name not in refusals
     )
     listing = ListingContext(settings, environ, servers)
-    listed = {source.key: source.specs(listing) for source in configured(settings)}
-    specs = [spec for each in listed.values() for spec in each.specs]
+    sources = list(configured(settings))
+    listed = {source.key: source.specs(listing) for source in sources}
+    specs: Sequence[ToolSpec] = [spec for each in listed.values() for spec in each.specs]
+    for source in sources:
+        specs = source.arrange(specs, settings)
     reserved = [spec for spec in specs if is_reserved(spec.name, spec.provider)]
     catalog = Catalog(
         spec for spec in specs if visibility.shows(spec.name) and spec not in reserved

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
+from switchboard.providers.find.budget import within
 from switchboard.providers.find.specs import PROVIDER, find_specs
 from switchboard.providers.source import Listed, ListingContext, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from switchboard.core.ports import Directory, Next, Provider
     from switchboard.core.tools import ToolSpec
@@ -44,6 +45,10 @@ class FindSource(Source[SurfaceBudget]):
     def specs(self, listing: ListingContext) -> Listed:
         del listing
         return Listed(specs=tuple(find_specs()))
+
+    def arrange(self, specs: Sequence[ToolSpec], settings: Settings) -> Sequence[ToolSpec]:
+        budget = self.configured(settings)
+        return specs if budget is None else within(specs, budget.tokens)
 
     def build(self, context: Context) -> Provider:
         # It takes the search, and a listing does not.

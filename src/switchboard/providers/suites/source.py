@@ -126,9 +126,15 @@ class SuiteSource(Source[Struct]):
 
     def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:
         """How to use suites, which there are, and how many servers wait for trust."""
-        names = [name for name, tool in tools.items() if tool.provider == self.key]
+        suites = [tool for tool in tools.values() if tool.provider == self.key]
+        names = [tool.name for tool in suites if tool.is_listed]
         if any(entry.expose == "natural" for entry in settings.servers):
             return 'Switchboard: call `natural_language` with {"query": …}, one thing at a time.'
+        if len(names) < len(suites):
+            # Not all of them are listed: whoever lists the others says how they are called.
+            servers = [tool.name.removesuffix("_suite") for tool in suites]
+            more = ", …" if len(servers) > _SHOWN else ""
+            return f"Switchboard: MCP servers ({', '.join(servers[:_SHOWN])}{more})."
         listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
         others = len(names) < len(tools)
         text = (
