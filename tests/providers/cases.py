@@ -45,7 +45,9 @@ def _direct(workspace: Workspace) -> None:
 
 def _find(workspace: Workspace) -> None:
     workspace.echo_child()
-    workspace.config_toml('surface_tokens = "lean"\n', scope="home")
+    # What is found is judged, which takes asking the server what it has.
+    lines = ("enable_mcp_server_surface = true", 'surface_tokens = "lean"')
+    workspace.config_toml("\n".join(lines), scope="home")
 
 
 def _commands(workspace: Workspace) -> None:

@@ -114,7 +114,7 @@ async def test_it_narrows_without_an_effect(board: Board) -> None:
         built = runtime.engine.build(runtime.settings, runtime.assembly)
         narrowed = await built.providers[board.key].narrow(call)
         # What one finds is another's.
-        assert narrowed.tool.provider == board.key or board.key == "find"
+        assert board.key in {narrowed.tool.provider, "find"}
         assert narrowed.id == call.id
         if before or not runtime.settings.is_guarded:
             assert mentioning(str(board.workspace.root)) == before
