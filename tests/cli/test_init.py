@@ -107,8 +107,7 @@ def test_servers_of_other_clients_are_copied_when_asked(fresh: Workspace) -> Non
     foreign = files(fresh)
     report = switchboard(fresh, "init", "--import", "--json", env=UNTRUSTING).report
     left = {each["name"]: each["reason"] for each in report["imported"] if each["reason"]}
-    assert set(left) == {"switchboard", "rooted", "elsewhere"}
-    assert "${workspaceFolder}" in left["rooted"]
+    assert set(left) == {"switchboard", "elsewhere"}
     written = json.loads((fresh.settings / "mcp.json").read_text("utf-8"))["mcpServers"]
     assert written == {
         "github": {
@@ -117,6 +116,7 @@ def test_servers_of_other_clients_are_copied_when_asked(fresh: Workspace) -> Non
             "env": {"LEVEL": "1"},
             "secret_env": {"GITHUB_TOKEN": "env:GITHUB_TOKEN"},
         },
+        "rooted": {"command": "x", "args": ["."], "start_in": "workspace"},
         "docs": {"transport": "http", "url": "https://docs.example/mcp"},
     }
     assert {name: text for name, text in files(fresh).items() if name in foreign} == foreign
@@ -152,15 +152,6 @@ def test_servers_that_could_be_copied_are_mentioned(fresh: Workspace) -> None:
     done = switchboard(fresh, "init")
     assert "switchboard init --import" in done.err
     assert not (fresh.settings / "mcp.json").exists()
-
-
-def test_a_foreign_file_that_cannot_be_read_matters_only_to_the_import(fresh: Workspace) -> None:
-    fresh.write(".vscode/mcp.json", '{"servers": {} // a comment\n}')
-    refused = switchboard(fresh, "init", "--import")
-    assert (refused.code, refused.out) == (2, "")
-    assert ".vscode/mcp.json:1" in refused.err
-    assert not fresh.settings.exists()
-    assert switchboard(fresh, "init").code == 0
 
 
 def test_a_broken_configuration_is_told_before_anything_is_written(fresh: Workspace) -> None:

@@ -10,20 +10,19 @@ from msgspec import Struct
 
 from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import hint
-from switchboard.cli.report import Report
+from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
-from switchboard.cli.verbs.parts.imports import (
-    Candidate,
+from switchboard.cli.verbs.parts.importing.foreign_servers import (
     ImportedServer,
+    UnreadFile,
     candidates,
-    outcome_of,
+    planned,
     take_over,
 )
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, why_no_consent, write_down
-from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import refuse_linked_folders
 from switchboard.settings.consent.own_folder import not_ones_own
 from switchboard.settings.consent.trust_record import folder_now, read_trust
@@ -41,8 +40,9 @@ USAGE = Usage(
     ),
     details=(
         "Writes .switchboard/config.toml. With --import the servers of .mcp.json,\n"
-        ".vscode/mcp.json and .cursor/mcp.json are copied into .switchboard/mcp.json; those\n"
-        "files stay as they are. Nothing that exists is overwritten.\n"
+        ".vscode/mcp.json and .cursor/mcp.json are copied into .switchboard/mcp.json, and into\n"
+        "config.toml where variables are filled in; those files stay as they are. Nothing that\n"
+        "exists is overwritten.\n"
         "A folder that you have made yourself is trusted from then on: your servers may start\n"
         "in it. One that was cloned, or that others can write, waits for `switchboard trust`."
     ),
@@ -66,6 +66,8 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
     dry_run: bool
     files: tuple[Step, ...]
     imported: tuple[ImportedServer, ...]
+    # Files of other clients that are none.
+    unread: tuple[UnreadFile, ...] = ()
     # Servers of other clients that `--import` would take over.
     importable: int
     clients: tuple[ClientLines, ...]
@@ -73,18 +75,17 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
     folder_trusted: bool = False
     folder_reason: str = ""
 
+    def exit_code(self) -> int:
+        return FAILED if self.unread else DONE
+
     def lines(self, style: Style) -> Iterator[str]:
         words = {"written": "wrote", "kept": "kept", "planned": "would write"}
         for step in self.files:
             yield f"{words[step.state]} {step.path}"
         for server in self.imported:
-            if server.reason:
-                yield f"left {server.name} in {server.file}: {server.reason}"
-            else:
-                verb = "would copy" if self.dry_run else "copied"
-                yield f"{verb} {server.name} from {server.file}"
-                if server.needs_workspace:
-                    yield f'  with `start_in = "workspace"`: {server.needs_workspace}'
+            yield from _imported_lines(server, "would copy" if self.dry_run else "copied")
+        for unread in self.unread:
+            yield f"left {unread.file} as a whole: {unread.reason}"
         if self.folder_trusted:
             yield "trusted this folder: your own servers may start in it"
         for lines in self.clients:
@@ -114,29 +115,36 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             yield hint(style, "switchboard add NAME -- COMMAND")
 
 
+def _imported_lines(server: ImportedServer, verb: str) -> Iterator[str]:
+    if server.reason:
+        yield f"left {server.name} in {server.file}: {server.reason}"
+        return
+    yield f"{verb} {server.name} from {server.file}"
+    if server.into == "config.toml":
+        yield "  into .switchboard/config.toml, which fills in its variables"
+    if server.needs_workspace:
+        yield f'  with `start_in = "workspace"`: {server.needs_workspace}'
+    yield from (f"  {remark}" for remark in server.remarks)
+
+
 def run(request: CommandRequest) -> Report:
     places = places_for(request)
     dry_run = request.arguments.has("dry-run")
     folder = os.path.join(places.workspace, ".switchboard")
     config = os.path.join(folder, "config.toml")
-    found = _candidates(request, places.workspace)
+    found, unread = candidates(places.workspace, request.environ)
     # Read before anything is written: a broken configuration is told first.
     taken = {entry.name for entry in entries(settings_for(request))}
     refuse_linked_folders(config, places.workspace)
     reason = not_ones_own(places.workspace)
     files = [_write(config, dry_run=dry_run)]
     imported: list[ImportedServer] = []
-    if request.arguments.has("import"):
-        path = os.path.join(folder, "mcp.json")
-        for candidate in found:
-            if dry_run:
-                why = candidate.reason
-                if candidate.name in taken:
-                    why = why or "a server of this name is already there"
-                server = outcome_of(candidate, why)
-            else:
-                server = take_over(candidate, path, taken)
-            imported.append(server)
+    is_importing = request.arguments.has("import")
+    for candidate in found if is_importing else ():
+        imported.append(
+            planned(candidate, taken) if dry_run else take_over(candidate, folder, taken)
+        )
+        if not candidate.reason:
             taken.add(candidate.name)
     if not reason and not dry_run:
         reason = why_no_consent(request)
@@ -156,6 +164,8 @@ def run(request: CommandRequest) -> Report:
             for step in files
         ),
         imported=tuple(imported),
+        # They matter only to who wants to import them.
+        unread=tuple(unread) if is_importing else (),
         importable=sum(not candidate.reason for candidate in found),
         clients=_clients(request),
     )
@@ -172,16 +182,6 @@ def _clients(request: CommandRequest) -> tuple[ClientLines, ...]:
     return stdio_lines(
         program(), is_guarded=settings.is_guarded, variables=variables | settings.variables
     )
-
-
-def _candidates(request: CommandRequest, workspace: str) -> list[Candidate]:
-    try:
-        return candidates(workspace)
-    except ConfigInvalid:
-        # Another client's file that we cannot read matters only to who wants to import it.
-        if request.arguments.has("import"):
-            raise
-        return []
 
 
 def program() -> str:

@@ -1,0 +1,1 @@
+"""What `init --import` makes of the files of other clients."""
