@@ -113,3 +113,37 @@ def test_what_the_last_process_was_asked_may_be_known_to_the_next(hall: Hall) ->
     assert hall.means() is None
     hall.now += LINGER_S + 1
     assert hall.means() == "bob"
+
+
+def held(audience: Audience) -> int:
+    """How many sessions and requests it remembers."""
+    kept: list[Any] = [
+        getattr(audience, name) for name in ("_abandoned", "_left", "_served", "channels")
+    ]
+    requests = sum(map(len, audience._abandoned.values()))  # pyright: ignore[reportPrivateUsage]
+    return sum(map(len, kept)) + requests
+
+
+def test_sessions_that_came_and_went_are_remembered_no_longer_than_they_can_be_meant(
+    hall: Hall,
+) -> None:
+    for number in range(200):
+        name = f"visitor {number}"
+        hall.audience.end(hall.begin(name))
+        hall.audience.abandon(hall.begin(name))
+        hall.audience.leave(name)
+    hall.now += LINGER_S + 1
+    hall.audience.leave("nobody")
+    assert held(hall.audience) == 0
+
+
+def test_calls_that_are_called_off_one_after_the_other_take_no_more_and_more_room(
+    hall: Hall,
+) -> None:
+    """Most servers never answer what was called off, and a session may last for long."""
+    hall.audience.abandon(hall.begin("bob"))
+    for _ in range(5_000):
+        hall.audience.abandon(hall.begin("alice"))
+    assert held(hall.audience) < 500
+    # She takes nobody else's place in its mind.
+    assert hall.audience.callers() == {"alice", "bob"}

@@ -1,15 +1,19 @@
 """A connection by itself: no tools, no clients, only its beginning, its use and its end."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from fakes.events import MemoryEvents
 from fakes.links import MemoryLinks
 from fakes.nursery import QUICK
+from support.processes import until_true
 from switchboard.children.connection import Connection
 from switchboard.children.link import Link
 from switchboard.children.reaching.child_limits import ChildLimits
@@ -61,6 +65,16 @@ async def test_whoever_asks_first_starts_it_and_all_get_the_same_link() -> None:
     assert first is second is connection.link
     assert started == [first] == ground.links.opened
     await connection.aclose()
+
+
+async def test_nothing_holds_a_connection_that_was_closed() -> None:
+    """Its timer would, until the child had been idle for long; sessions come and go in between."""
+    ground = Ground(replace(QUICK, idle_s=600))
+    closed = weakref.ref(ground.connection)
+    await ground.connection.ready()
+    await ground.connection.aclose()
+    del ground
+    await until_true(lambda: gc.collect() >= 0 and closed() is None)
 
 
 async def test_what_the_child_says_reaches_the_receiver() -> None:

@@ -14,8 +14,12 @@ from support.processes import until_true
 from support.requirements import requirement
 from support.workspace import Workspace, child_command
 from switchboard.children.schema import ServerEntry
-from switchboard.providers.suites.words.kept_words import KeptWords, ServerWords
+from switchboard.core.bus import EventBus
+from switchboard.core.events import SessionClosed, SessionOpened
+from switchboard.daemon.board.runtime import running
+from switchboard.providers.suites.words.kept_words import KeptWords, ServerWords, kept_words
 from switchboard.providers.suites.words.telling import telling
+from switchboard.settings.load import load_settings
 
 PLAIN = "Use this tool for {name}. Actions: 'introspect' | 'call'"
 
@@ -112,6 +116,30 @@ def test_servers_that_are_learned_at_once_are_all_kept(tmp_path: Path) -> None:
     known = KeptWords(str(tmp_path)).told("anyone")
     found = [known.of(each, {}) for each in entries]
     assert found == [ServerWords(title=each.name) for each in entries]
+
+
+@requirement("S2.42")
+async def test_a_session_that_lasts_keeps_its_words_however_many_come_and_go(
+    workspace: Workspace,
+) -> None:
+    workspace.echo_child()
+    settings = load_settings(workspace=str(workspace.root), environ=workspace.env)
+    [entry] = settings.servers
+    events = EventBus()
+    async with running(settings, environ=workspace.env, events=events) as runtime:
+        runtime.warm()
+        suite = runtime.assembly.catalog.tools["echo_suite"]
+
+        def told(name: str) -> str:
+            events.emit(SessionOpened(session_id=name, via="stdio"))
+            return suite.described_to(a_session(name))
+
+        before = told("lasting")
+        kept_words(settings.home).keep(entry, workspace.env, ServerWords(title="what is new"))
+        for number in range(5_000):
+            assert "what is new" in told(f"visitor {number}")
+            events.emit(SessionClosed(session_id=f"visitor {number}", reason="gone"))
+        assert suite.described_to(a_session("lasting")) == before == PLAIN.format(name="echo")
 
 
 def test_the_most_telling_names_come_first() -> None:

@@ -386,6 +386,9 @@ class Connection:
     async def aclose(self) -> None:
         """End it for good."""
         self._ended = True
+        if self._idle_timer is not None:
+            # It would hold us, and whatever we hold, until it rings.
+            self._idle_timer.cancel()
         link, self.link = self.link, None
         if link is not None:
             await self._bury(link, Loss(message="closed"), expected=True)

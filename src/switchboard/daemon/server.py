@@ -188,8 +188,12 @@ class Daemon:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
-            for attachment in tuple(self._state.attachments):
-                attachment.beat()
+            self._say_that_we_live()
+
+    def _say_that_we_live(self) -> None:
+        # Of its own, so that nobody is held from one beat to the next who has left meanwhile.
+        for attachment in tuple(self._state.attachments):
+            attachment.beat()
 
     async def _settle_runs(self) -> None:
         """A daemon before us may have been killed with runs at work."""

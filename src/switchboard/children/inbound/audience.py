@@ -12,6 +12,8 @@ from switchboard.wire.messages import MessageId
 LINGER_S = 1.0
 # So long a child may go on with a request that was called off, and that it does not answer.
 ABANDONED_S = 600.0
+# So many of them are told apart for each session: most servers never answer what was called off.
+_MOST_ABANDONED = 256
 
 
 class Audience:
@@ -35,10 +37,10 @@ class Audience:
         self._starters: list[Channel] = []
         # When the last request of each session ended.
         self._served: dict[str, float] = {}
-        # Requests that nobody waits for and that were not answered: whose, and since when.
-        self._abandoned: dict[MessageId, tuple[str, float]] = {}
-        # Sessions that have ended, and when.
-        self._left: dict[str, float] = {}
+        # Requests of each session that nobody waits for and that were not answered: since when.
+        self._abandoned: dict[str, dict[MessageId, float]] = {}
+        # Sessions that have ended, as long as the child may have a request of theirs in mind.
+        self._left: set[str] = set()
         # The first session that this process worked for, and whether there was another since.
         self._user: str | None = None
         self._is_shared = False
@@ -62,13 +64,23 @@ class Audience:
 
     def abandon(self, token: MessageId) -> None:
         """Nobody waits for a request any more, but the child may still work on it."""
-        self._abandoned[token] = (self.channels.pop(token).holder, self._clock())
+        tokens = self._abandoned.setdefault(self.channels.pop(token).holder, {})
+        tokens[token] = self._clock()
+        if len(tokens) > _MOST_ABANDONED:
+            del tokens[next(iter(tokens))]
 
     def answered(self, token: MessageId) -> None:
         """An answer came that nobody waits for."""
-        found = self._abandoned.pop(token, None)
-        if found and found[0] not in self._left:
-            self._served[found[0]] = self._clock()
+        for holder, tokens in self._abandoned.items():
+            if tokens.pop(token, None) is not None:
+                self._settled(holder)
+                if not tokens:
+                    del self._abandoned[holder]
+                return
+
+    def _settled(self, holder: str) -> None:
+        if holder not in self._left:
+            self._served[holder] = self._clock()
 
     def begin_anew(self) -> None:
         """Another process starts, which has worked for nobody.
@@ -76,8 +88,9 @@ class Audience:
         What the last one was asked is answered by none, but the next may have read of it.
         """
         self._user, self._is_shared, self.answers = None, False, 0
-        for token in tuple(self._abandoned):
-            self.answered(token)
+        for holder in self._abandoned:
+            self._settled(holder)
+        self._abandoned.clear()
 
     @contextmanager
     def waiting(self, channel: Channel | None) -> Generator[None]:
@@ -103,7 +116,7 @@ class Audience:
         channel = under_way[-1]
         self._forget_old()
         holders = {each.holder for each in under_way}
-        holders.update(self._served, (holder for holder, _ in self._abandoned.values()))
+        holders.update(self._served, self._abandoned)
         return channel if holders == {channel.holder} else None
 
     def alone(self) -> Channel | None:
@@ -117,23 +130,24 @@ class Audience:
     def callers(self) -> Collection[str]:
         """The sessions that the child works for, also those that do not wait any more."""
         self._forget_old()
-        callers = {each.holder for each in self.channels.values()}
-        callers.update(holder for holder, _ in self._abandoned.values())
-        return callers
+        return {*self._abandoned, *(each.holder for each in self.channels.values())}
 
     def leave(self, session_id: str) -> None:
         """A session has ended. What it was answered was all that it wanted."""
-        self._forget_old()
-        self._left[session_id] = self._clock()
+        self._left.add(session_id)
         self._served.pop(session_id, None)
+        self._forget_old()
 
     def _forget_old(self) -> None:
         now = self._clock()
         self._served = {each: at for each, at in self._served.items() if now - at <= LINGER_S}
-        self._abandoned = {
-            token: (holder, at)
-            for token, (holder, at) in self._abandoned.items()
+        for holder, tokens in tuple(self._abandoned.items()):
             # Nobody calls a child to account for the requests of who is gone.
-            if now - at <= (LINGER_S if holder in self._left else ABANDONED_S)
-        }
-        self._left = {each: at for each, at in self._left.items() if now - at <= ABANDONED_S}
+            longest = LINGER_S if holder in self._left else ABANDONED_S
+            self._abandoned[holder] = {
+                token: at for token, at in tokens.items() if now - at <= longest
+            }
+            if not self._abandoned[holder]:
+                del self._abandoned[holder]
+        if self._left:
+            self._left &= {*self._abandoned, *(each.holder for each in self.under_way())}

@@ -12,6 +12,7 @@ from switchboard.providers.source import Finding, Listed, ListingContext, Secret
 from switchboard.providers.suites.specs import PROVIDER, suite_spec
 from switchboard.providers.suites.words.description import Description
 from switchboard.providers.suites.words.kept_words import kept_words
+from switchboard.providers.suites.words.told_sessions import ToldSessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -54,6 +55,7 @@ class SuiteSource(Source[Struct]):
         from switchboard.providers.suites.build import build_suites  # noqa: PLC0415
         from switchboard.providers.suites.provider import SuitesProvider  # noqa: PLC0415
 
+        context.state.of(ToldSessions).words = kept_words(context.settings.home)
         entries = [entry for entry in context.servers if entry.expose in _SHOWN_BY_SUITES]
         model, interpreters = None, {}
         if any(entry.natural_language for entry in entries):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from switchboard.children.schema import ServerEntry
 
 _MOST_SERVERS = 512
+# Of clients whose end nobody sees, so many: a session is forgotten when it ends.
 _MOST_SESSIONS = 4_096
 _MOST_BYTES = 1024 * 1024
 
@@ -83,6 +84,10 @@ class KeptWords:
                 del self._told[next(iter(self._told))]
             kept = self._told[holder] = self._known()
         return kept
+
+    def forget(self, holder: str) -> None:
+        """This client is gone, and asks no more."""
+        self._told.pop(holder, None)
 
     def _known(self) -> Kept:
         try:
