@@ -95,6 +95,15 @@ async def test_nothing_writes_by_the_twin_that_only_reads(lean: Gate, era: Era, 
     assert lean.written == []
 
 
+async def test_without_a_gate_the_twin_still_only_reads(lean: Gate) -> None:
+    lean.guard(enable_mcp_server_surface=False, surface_tokens="lean")
+    async with lean.window() as client:
+        assert "content" in await called(client, "call_read_only_tool", tool="ledger.read")
+        arguments = {"tool": "ledger.write", "args": {"text": "sneaked in"}}
+        assert await reason(client, "call_read_only_tool", **arguments) == "may-write"
+    assert lean.written == []
+
+
 async def test_annotations_of_a_server_that_is_not_believed_open_nothing(lean: Gate) -> None:
     lean.workspace.mcp_json({"doubtful": server(lean.script, trust_annotations=False)})
     async with lean.window() as client:

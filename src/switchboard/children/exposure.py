@@ -7,6 +7,7 @@ from msgspec import Struct
 from switchboard.children.schema import Exposure, Framing, Likeness, Protocol, Sharing
 
 IntrospectionMode = Literal["summary", "full", "auto"]
+SplitMode = Literal["never", "auto", "always"]
 ResultMode = Literal["json", "compact", "passthrough"]
 
 
@@ -40,6 +41,13 @@ class Results(Struct, frozen=True, kw_only=True):
     """How suites answer with what their children said."""
 
     mode: ResultMode = "json"
+
+
+class Faces(Struct, frozen=True, kw_only=True):
+    """Whether a suite has a second tool, by which only what reads can be called."""
+
+    # `auto` leaves it to the client: whether its own rules tell reading from writing.
+    split: SplitMode = "never"
 
 
 class Introspection(Struct, frozen=True, kw_only=True):

@@ -62,6 +62,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     is_tool: bool = True
     # False for one that is found and called, but not listed.
     is_listed: bool = True
+    # Whether a listing shows it to this session, where not everybody is shown the same.
+    shown_to: Callable[[Session], bool] | None = None
     # Whether a host may keep it back until somebody searches for it.
     can_wait: bool = False
     particulars: Particulars | None = None
@@ -71,6 +73,10 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     fault_text: FaultText | None = None
     # The whole entry of a server's listing, which may say more than the members above.
     listed: Raw | None = None
+
+    def is_shown_to(self, session: Session) -> bool:
+        """Whether a listing has it for this session."""
+        return self.is_listed and (self.shown_to is None or self.shown_to(session))
 
     def described_to(self, session: Session) -> str:
         """The description as a listing tells it to a session."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from switchboard.children.exposure import Introspection, Results
+from switchboard.children.exposure import Faces, Introspection, Results
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
@@ -196,6 +196,15 @@ TIMEOUTS = Section(
     ),
 )
 
+SURFACE = Section(
+    name="surface", file="switchboard.config.json", also=("config.toml",), noun="`surface`",
+    into=Faces, fields=(
+        Field("split", Text(choices=("never", "auto", "always"), about=(
+            "Whether each suite has a second tool for what only reads, so that hosts can tell it "
+            "from what writes; `auto` asks a table of hosts."))),
+    ),
+)
+
 RESULTS = Section(
     name="results", file="switchboard.config.json", also=("config.toml",), noun="`results`",
     into=Results, fields=(
@@ -219,7 +228,8 @@ INTROSPECTION = Section(
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
     *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, APPROVALS, TOOLS, SKILLS),
-    *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, RESULTS, INTROSPECTION),
+    *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, RESULTS, SURFACE),
+    INTROSPECTION,
 )
 _BY_NAME = {section.name: section for section in SECTIONS if section.name}
 _OF_PROVIDERS = {row.section: key for key, row in TABLE.items() if row.section}

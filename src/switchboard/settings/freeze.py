@@ -21,6 +21,7 @@ from switchboard.settings.fields import (
     NATURAL,
     RESULTS,
     RUNS,
+    SURFACE,
     TIMEOUTS,
     VAULT,
 )
@@ -32,6 +33,7 @@ from switchboard.vault.options import VaultOptions
 Tree = Mapping[str, Any]
 _SECTIONS = {
     "introspection": INTROSPECTION,
+    "faces": SURFACE,
     "results": RESULTS,
     "timeouts": TIMEOUTS,
     "listener": LISTENER,

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from switchboard.children.exposure import Introspection, Results, SuiteSettings
+from switchboard.children.exposure import Faces, Introspection, Results, SuiteSettings
 from switchboard.children.schema import SandboxFallback, ServerEntry
 from switchboard.config.documents import digest_of
 from switchboard.config.problems import Problem
@@ -141,6 +141,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sources: Mapping[str, Struct] = {}
     introspection: Introspection = Introspection()
     results: Results = Results()
+    faces: Faces = Faces()
     timeouts: Timeouts = Timeouts()
     listener: Listener = Listener()
     logging: Logging = Logging()

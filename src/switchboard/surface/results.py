@@ -109,7 +109,7 @@ def fault_parts(fault: Fault, call_id: str, era: Era, text: FaultText | None = N
 
 def listing_parts(catalog: Catalog, session: Session, more: Sequence[Raw] = ()) -> Parts:
     """The result of `tools/list`: ours, then those that children show under their own names."""
-    tools = [_listed(spec, session) for spec in catalog.tools.values() if spec.is_listed]
+    tools = [_listed(spec, session) for spec in catalog.tools.values() if spec.is_shown_to(session)]
     return entries_parts("tools", [*tools, *more], session.era)
 
 

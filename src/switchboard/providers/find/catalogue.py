@@ -33,13 +33,8 @@ class KnownTool(Struct, frozen=True, eq=False):
 class Catalogue:
     """The tools of one session, in the order in which they are offered."""
 
-    def __init__(self, offers: Iterable[Offer], left_out: Iterable[str]) -> None:
-        unfound = set(left_out)
-        self.tools = tuple(
-            _known(offer, offer.spec)
-            for offer in offers
-            if offer.spec is not None and offer.spec.name not in unfound
-        )
+    def __init__(self, offers: Iterable[Offer]) -> None:
+        self.tools = tuple(_known(offer, offer.spec) for offer in offers if offer.spec is not None)
         self.servers = tuple(dict.fromkeys(each.server for each in self.tools if each.server))
         self._finder: Finder | None = None
         self._places: dict[str, KnownTool] = {each.address: each for each in self.tools}

@@ -26,7 +26,7 @@ from switchboard.providers.find.arguments import (
 )
 from switchboard.providers.find.catalogue import Catalogue, KnownTool
 from switchboard.providers.find.several import run_all
-from switchboard.providers.find.specs import CALL, FIND, NAMES, PROVIDER, READ
+from switchboard.providers.find.specs import CALL, FIND, PROVIDER, READ
 
 # Checks that are kept; a catalogue that changes has other definitions.
 _MOST_CHECKS = 1_024
@@ -115,10 +115,10 @@ class FindProvider:
         directory = self._directory()
         tools = await directory.offers("tools", session, channel)
         subtools = await directory.offers("subtools", session, channel)
-        suites = {each.via.name for each in subtools if each.via is not None}
-        return self._catalogues.get(
-            (*tools, *subtools), lambda: Catalogue((*tools, *subtools), (*NAMES, *suites))
-        )
+        # Who shows tools through others has nothing of its own to call.
+        suites = {each.via.provider for each in subtools if each.via is not None}
+        own = [each for each in tools if each.provider not in {*suites, PROVIDER}]
+        return self._catalogues.get((*own, *subtools), lambda: Catalogue((*own, *subtools)))
 
     async def aclose(self) -> None:
         """Nothing: it holds nothing but what it was handed."""

@@ -10,7 +10,6 @@ from switchboard.providers.find.arguments import checked_when_read
 
 PROVIDER = "find"
 FIND, CALL, READ = "find_tool", "call_tool", "call_read_only_tool"
-NAMES = (FIND, CALL, READ)
 
 _READS = Effects(read_only=True, destructive=False, idempotent=True)
 

@@ -33,6 +33,7 @@ from switchboard.providers.suites.arguments import (
     read_arguments,
     wanted_names,
 )
+from switchboard.providers.suites.faces import reading_name
 from switchboard.providers.suites.introspection.room import room_of
 from switchboard.providers.suites.natural.query import NAME, read_query
 from switchboard.providers.suites.results import outcome_from_result, with_choice
@@ -71,6 +72,8 @@ class SuitesProvider:
     ) -> None:
         """Where somebody judges what calls do, each is narrowed to the tool as it is listed."""
         self._suites = {suite.spec.name: suite for suite in suites}
+        # By the names of both its faces; the second only reads.
+        self._readers = {reading_name(name): suite for name, suite in self._suites.items()}
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
         self._is_guarded = is_guarded
         self._held = held
@@ -105,11 +108,7 @@ class SuitesProvider:
         )
 
     async def narrow(self, call: Call) -> Call:
-        suite = self._suites[call.tool.name]
-        if suite.children.accounts is not None:
-            # From here on the call has one account, whatever becomes of the repository meanwhile.
-            account = suite.children.accounts.choose(call.session)
-            call = replace(call, session=replace(call.session, account=account))
+        suite, call = self._suite_of(call)
         if suite.takes_query:
             return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
@@ -130,12 +129,25 @@ class SuitesProvider:
                 hint='send {"action": "introspect"} to see them',
             )
         self._check_shown(suite, arguments.subtool)
-        # Where something is denied, only names that the child lists are known not to mean it.
-        if self._is_guarded or not suite.subtools.is_open:
+        # Where something is denied, only names that the child lists are known not to mean it; and
+        # only the child knows which of them read.
+        if self._is_guarded or not suite.subtools.is_open or call.writing_face:
             tool = await self._listed(suite, arguments.subtool, call)
         else:
             tool = suite.subtool(arguments.subtool)
         return replace(call, tool=tool, arguments=arguments.args, via=suite.spec)
+
+    def _suite_of(self, call: Call) -> tuple[Suite, Call]:
+        """The suite that is called, and the call with what is settled from here on."""
+        suite = self._suites.get(call.tool.name)
+        if suite is None:
+            suite = self._readers[call.tool.name]
+            call = replace(call, writing_face=suite.spec.name)
+        if suite.children.accounts is not None:
+            # It has one account now, whatever becomes of the repository meanwhile.
+            account = suite.children.accounts.choose(call.session)
+            call = replace(call, session=replace(call.session, account=account))
+        return suite, call
 
     async def _natural(self, suite: Suite, call: Call, arguments: SuiteArguments) -> Call | None:
         """The call behind a sentence, or nothing where the child has a tool of that name."""

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
-from switchboard.providers.suites.specs import PROVIDER, suite_spec
+from switchboard.providers.suites.faces import reading_face
+from switchboard.providers.suites.specs import PROVIDER, suite_spec, takes_query
 from switchboard.providers.suites.words.description import Description
 from switchboard.providers.suites.words.kept_words import kept_words
 from switchboard.providers.suites.words.told_sessions import ToldSessions
@@ -48,6 +49,10 @@ class SuiteSource(Source[Struct]):
             for entry in listing.servers
             if entry.expose in _SHOWN_BY_SUITES
         )
+        split = listing.settings.faces.split
+        if split != "never":
+            faces = (reading_face(each, split) for each in specs if not takes_query(each))
+            specs = (*specs, *faces)
         return Listed(specs=specs, offers=frozenset({"subtools"}) if specs else frozenset())
 
     def build(self, context: Context) -> Provider:

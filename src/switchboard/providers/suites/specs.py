@@ -28,6 +28,11 @@ def suite_spec(
     )
 
 
+def takes_query(spec: ToolSpec) -> bool:
+    """Whether the tool itself takes a sentence, as that of a wrapper does."""
+    return spec.input_schema is not SUITE_SCHEMA
+
+
 def natural_spec(entry: ServerEntry) -> ToolSpec:
     """The one tool of a wrapper that was started alone."""
     from switchboard.providers.suites.natural.query import (  # noqa: PLC0415 - few have one
