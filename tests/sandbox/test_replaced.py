@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +19,7 @@ from support.requirements import attack, requirement
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.walls import vigil
 from switchkit.reaper_client import Reaper
 
 # Says that it runs, and then tells whatever it can read, until it is ended.
@@ -75,6 +78,19 @@ def checked_out_anew(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+def made_under_the_same_number(path: Path, text: str) -> None:
+    """A file system gives numbers anew: then only the mount that is gone tells of it."""
+    number = path.stat().st_ino
+    path.unlink()
+    for each in range(3_000):
+        other = path.with_name(f"other-{each}")
+        other.write_text(text)
+        if other.stat().st_ino == number:
+            other.rename(path)
+            return
+    path.write_text(text)
+
+
 @pytest.mark.parametrize(
     "save", [saved_as_editors_do, saved_with_a_backup, exchanged, checked_out_anew]
 )
@@ -95,6 +111,33 @@ async def test_a_sandbox_whose_guard_fell_off_is_ended(den: Den, name: str, save
     assert told is not None
     assert (told.reason, told.details["path"]) == ("sandbox-guard-lost", name)
     assert f"`{name}` was replaced while it ran" in told.message
+
+
+@attack("B6")
+async def test_a_guard_that_shows_late_is_missed_all_the_same_when_it_is_lost(
+    den: Den, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of mounts is short of lines while a sandbox enters its root."""
+    path = den.workspace / ".mcp.json"
+    path.write_text("as it was")
+    readings = count()
+    read = vigil._mounted  # pyright: ignore[reportPrivateUsage]
+
+    def slow(process: int) -> Any:
+        # As it was found on a machine with much to do: nothing, the old root alone, a part.
+        table, number = read(process), next(readings)
+        assert table is not None
+        return table[: (0, 3, len(table) // 2)[number]] if number < 3 else table
+
+    monkeypatch.setattr(vigil, "_mounted", slow)
+    async with den.started(python(TELLS, "/nothing")) as running:
+        assert await line(running) == "runs\n"
+        made_under_the_same_number(path, SECRET)
+        async with asyncio.timeout(PATIENCE):
+            await running.exited
+        told = running.denial()
+    assert told is not None
+    assert (told.reason, told.details["path"]) == ("sandbox-guard-lost", ".mcp.json")
 
 
 async def test_a_repository_that_is_cloned_anew_ends_it_too(den: Den) -> None:

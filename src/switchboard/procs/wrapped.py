@@ -15,7 +15,15 @@ class Vigil(Protocol):
 
     @property
     def handle(self) -> int | None:
-        """Can be read when it is time to look; without one somebody has to look now and then."""
+        """Can be read until somebody looks; without one somebody has to look now and then."""
+        ...
+
+    @property
+    def bell(self) -> int | None:
+        """Can be read too, where there is one, but by the first who tries and never again.
+
+        Also listening anew is trying: whoever listens has to do so from the start to the end.
+        """
         ...
 
     def look(self) -> Fault | None:

@@ -51,6 +51,7 @@ class _ScratchUse:
         self._path = path
         # Never to be read: nobody has to look now and then.
         self.handle: int | None = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.bell = None
 
     def look(self) -> None:
         """It can always go on."""

@@ -8,10 +8,10 @@ appears in it too, as writable as it is outside. In both cases the sandbox canno
 import contextlib
 import os
 import select
+import time
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from switchboard.core.faults import Fault
 from switchboard.sandbox.paths import is_within
@@ -23,8 +23,10 @@ from switchkit.platform.system import watch_folders
 # Made anew inside, with mounts of their own.
 _OWN = ("/proc", "/dev")
 _TABLE = "mountinfo"
-_UNFINISHED = "/newroot"
 _READINGS = 3
+# A moment, but for a machine that has much else to do.
+_ENTERING_S = 20.0
+_PAUSE_S = 0.0005
 _CHANGED_BYTES = 1 << 16
 # Fields of a line in a table of mounts.
 _PLACE, _OPTIONS = 4, 5
@@ -61,40 +63,69 @@ class MountVigil:
         self._numbers: dict[int, str] = {}
         self._process = -1
         self._changes = -1
+        # Of names in folders, and of the table of mounts.
         self.handle: int | None = None
+        self.bell: int | None = None
         # Too many may be watched on this machine already, or one may not be read.
         with contextlib.suppress(OSError):
             self._changes = watch_folders(folders)
             self._files.append(self._changes)
 
     def begin(self, pid: int) -> None:
-        """Watch the sandbox with this process in it, whose mounts are made. Raises OSError."""
+        """Watch the sandbox with this process in it, whose mounts are made.
+
+        Raises a fault or OSError.
+        """
         self._process = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._files.append(self._process)
         shown = {each.place: each.shown for each in self._guarded}
-        mounted = _finished(_mounted(self._process))
+        mounted = self._entered({*shown, *self._open})
         # Renaming a folder changes the places, and not the numbers.
         self._numbers = {each.number: shown[each.place] for each in mounted if each.place in shown}
         if self._changes >= 0:
-            self.handle = self._listening()
+            self.handle, self.bell = self._changes, self._bell()
+
+    def _entered(self, places: set[str]) -> Sequence[_Mounted]:
+        """The table of mounts once the sandbox has entered its root; nothing if it has ended.
+
+        Meanwhile the table may be short of lines, or have none, and what has no number then would
+        be guarded by nobody later.
+        """
+        until = time.monotonic() + _ENTERING_S
+        while True:
+            mounted = _mounted(self._process)
+            if mounted is None:
+                return ()
+            missing = places - {each.place for each in mounted}
+            if not missing:
+                return mounted
+            if (lost := self._replaced()) is not None:
+                raise refused_change(lost.place)
+            if time.monotonic() > until:
+                raise refused_change(min(missing))
+            select.select([], [], [], _PAUSE_S)
 
     def look(self) -> Fault | None:
         """Why the sandbox cannot go on, if it cannot."""
         self._drain()
+        lost = self._replaced()
+        return self._change() if lost is None else lost_guard(lost.shown)
+
+    def _replaced(self) -> _Guarded | None:
+        """What stands for something else by now."""
         for each in self._guarded:
             try:
                 found = os.stat(each.name, dir_fd=each.folder, follow_symlinks=False)
             except OSError:
-                return lost_guard(each.shown)
+                return each
             if (found.st_dev, found.st_ino) != (each.found.device, each.found.number):
-                return lost_guard(each.shown)
-        return self._change()
+                return each
+        return None
 
     def _change(self) -> Fault | None:
         """What changed in the table of mounts that must not change.
 
-        One that is read while the sandbox enters its root, or ends, may be short of lines or have
-        one too many, so it is read again.
+        One that is read while the sandbox ends may be short of lines, so it is read again.
         """
         found = None
         for _ in range(_READINGS):
@@ -102,15 +133,14 @@ class MountVigil:
                 return None
         return found
 
-    def _difference(self, mounted: Sequence[_Mounted]) -> Fault | None:
-        # A process that has ended has no table; the end of one that is being built is told anew.
-        if not mounted or any(each.place == _UNFINISHED for each in mounted):
+    def _difference(self, mounted: Sequence[_Mounted] | None) -> Fault | None:
+        if mounted is None:
             return None
         # The number of a file that was removed is soon that of another; the mount went with it.
         for number in self._numbers.keys() - {each.number for each in mounted}:
             return lost_guard(self._numbers[number])
         for each in mounted:
-            # For a moment the root that was left lies above the new one.
+            # Until the last step of its start the root that was left lies above the new one.
             if each.is_writable and each.place != os.sep and not self._is_open(each.place):
                 return late_mount(each.place)
         return None
@@ -124,10 +154,9 @@ class MountVigil:
             os.close(handle)
         self._files.clear()
 
-    def _listening(self) -> int:
+    def _bell(self) -> int:
         events = select.epoll()
-        events.register(self._changes, select.EPOLLIN)
-        # The table of mounts can always be read; that it changed is told beside.
+        # The table of mounts can always be read; that it changed is told beside, and once.
         table = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._process)
         events.register(table, select.EPOLLPRI)
         handle = os.dup(events.fileno())
@@ -152,7 +181,8 @@ def watched(plan: MountPlan) -> MountVigil:
         with host() as walk:
             for each in _guards(mounts):
                 place = each.mount.place
-                folder, name = os.path.split(place)
+                # On the host: what lies behind a link there is mounted at the place of the link.
+                folder, name = os.path.split(each.mount.meant)
                 if folder not in folders:
                     folders[folder] = os.dup(_known(walk, folder))
                 assert each.found is not None
@@ -203,14 +233,15 @@ def _as_seen(path: str, roots: Sequence[str]) -> str:
     return path
 
 
-def _mounted(process: int) -> list[_Mounted]:
-    """The table of mounts of a process as it is now; nothing if it has ended."""
-    raw = b""
+def _mounted(process: int) -> list[_Mounted] | None:
+    """The table of mounts of a process as it is now; nothing if the process has ended."""
     # Opened anew: what it shows depends on the root that the process had when it was opened.
-    with contextlib.suppress(OSError):
+    try:
         table = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC, dir_fd=process)
         with open(table, "rb") as file:
             raw = file.read()
+    except OSError:
+        return None
     found: list[_Mounted] = []
     for line in raw.splitlines():
         fields = line.split(None, _OPTIONS + 1)
@@ -219,11 +250,3 @@ def _mounted(process: int) -> list[_Mounted]:
         is_writable = b"rw" in fields[_OPTIONS].split(b",")
         found.append(_Mounted(int(fields[0]), place, is_writable))
     return found
-
-
-def _finished(mounted: list[_Mounted]) -> list[_Mounted]:
-    """The mounts as they are once the sandbox has entered its root."""
-    inner = [each for each in mounted if is_within(each.place, _UNFINISHED)]
-    if not any(each.place == _UNFINISHED for each in mounted):
-        return mounted
-    return [replace(each, place=each.place.removeprefix(_UNFINISHED) or os.sep) for each in inner]
