@@ -15,7 +15,7 @@ _STOP_WORDS = frozenset(
         r"\w+",
         """
         a about all also an and any are as at be been but by can could do does every for from get
-        give had has have help how i if in into is it its just let like make me my need of on one or
+        give had has have help how i if in into is it its just let like me my need of on one or
         our out please should so some tell that the their them then there these they this to up us
         use using want was we what when where which who will with would you your
         """,
