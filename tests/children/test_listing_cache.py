@@ -9,13 +9,17 @@ from msgspec.structs import replace
 from fakes.boards import echo_server, server, serving
 from fakes.calls import a_session
 from support.requirements import attack
+from support.workspace import child_command
 from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.listings.listing import ToolListing, listing_of
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
+from switchboard.children.schema import ServerEntry
 from switchboard.core.board import Board
 from switchboard.core.events import SessionOpened
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
+from switchboard.core.tools import ToolSpec
+from switchboard.daemon.board.runtime import RunningBoard
 
 TOOL = Raw(b'{"name":"read","inputSchema":{"type":"object"}}')
 PROMPT = Raw(b'{"name":"greet"}')
@@ -35,6 +39,22 @@ async def test_another_process_recalls_what_was_kept(tmp_path: Path) -> None:
     assert prompts is not None
     assert list(prompts.entries) == ["greet"]
     assert (await recalled.recall("resources")) is None
+
+
+async def test_what_the_processes_of_a_server_list_alike_is_held_once(tmp_path: Path) -> None:
+    """Each session may have a process of its own, and much is made of every listing."""
+    caches = ListingCaches(str(tmp_path))
+    other = Raw(b'{"name":"write"}')
+
+    async def kept(*tools: Raw) -> object:
+        return await caches.of(b"server").keep("tools", listing_of("tools", tools))
+
+    first = await kept(TOOL, other)
+    assert await kept(TOOL, other) is first
+    turned = await kept(other, TOOL)
+    assert isinstance(turned, ToolListing)
+    assert list(turned.tools) == ["write", "read"]
+    assert await kept(TOOL) == listing_of("tools", [TOOL])
 
 
 async def test_servers_do_not_share_a_cache(tmp_path: Path) -> None:
@@ -105,20 +125,39 @@ async def test_what_a_command_saw_as_a_suite_is_recalled_where_tools_stand_alone
         assert not any(child.is_running for _, child in desk.runtime.own_children())
 
 
-async def test_sessions_with_children_of_their_own_do_not_make_each_others_tools_anew(
-    tmp_path: Path,
-) -> None:
-    async with serving(tmp_path, echo_server(scope="session")) as desk:
-        for name in ("one", "two"):
-            desk.runtime.events.emit(SessionOpened(session_id=name, via="stdio"))
+async def _specs_of_sessions(folder: Path, entry: ServerEntry) -> list[list[ToolSpec | None]]:
+    """What the tools are to one session, to another, and to the first again."""
+    async with serving(folder, entry) as desk:
         with desk.runtime.boards.lease() as board:
-            one, two, again = [
+            assert isinstance(board, RunningBoard)
+            for name in ("one", "two"):
+                desk.runtime.events.emit(SessionOpened(session_id=name, via="stdio"))
+                for source in board.open().children:
+                    await source.of(a_session(name)).tools_now()
+            return [
                 [each.spec for each in await _offers(board, "subtools", a_session(name))]
                 for name in ("one", "two", "one")
             ]
-    assert len(one) == len(two) > 0
+
+
+async def test_sessions_with_children_of_their_own_do_not_make_each_others_tools_anew(
+    tmp_path: Path,
+) -> None:
+    each_has_more = 'echo >> started; exec "$@" $(wc -l < started) 9'
+    command = ["sh", "-c", each_has_more, "sh", *child_command("wide_child")]
+    entry = server("wide", command, scope="session", cwd=str(tmp_path))
+    one, two, again = await _specs_of_sessions(tmp_path, entry)
+    assert (len(one), len(two)) == (1, 2)
     assert all(own is same for own, same in zip(one, again, strict=True))
-    assert not any(own is other for own, other in zip(one, two, strict=True))
+    assert not any(own is other for own in one for other in two)
+
+
+async def test_sessions_whose_own_children_list_alike_share_what_is_made_of_it(
+    tmp_path: Path,
+) -> None:
+    one, two, again = await _specs_of_sessions(tmp_path, echo_server(scope="session"))
+    assert len(one) == len(two) == len(again) > 0
+    assert all(own is other for own, other in zip(one, two, strict=True))
 
 
 async def _offers(board: Board, kind: Kind, session: Session) -> Sequence[Offer]:

@@ -21,6 +21,8 @@ from switchkit.files import make_folder, open_private, replace_file
 # More than this is quicker asked for than read.
 _MAX_BYTES = 4 * 1024 * 1024
 _SALT_BYTES = 32
+# Of so many servers it is held what they list, though none of their processes may run.
+_MOST_USED = 64
 
 _read = msgspec.json.Decoder(dict[str, list[Raw]]).decode
 
@@ -30,10 +32,19 @@ class ListingCaches:
 
     def __init__(self, home: str) -> None:
         self._folder = os.path.join(home, "cache", "listings")
+        self._used: dict[tuple[bytes, bytes], ListingCache] = {}
 
     def of(self, key: bytes, account: bytes = b"") -> "ListingCache":
-        """The cache of one server, for one account. Touches no file."""
-        return ListingCache(self._folder, key, account)
+        """The cache of one server, for one account. Touches no file.
+
+        The same for all of its processes: what they list alike is held once, and so is whatever is
+        made of it. A session may have a process of its own, and sessions come and go.
+        """
+        used = self._used.pop((key, account), None) or ListingCache(self._folder, key, account)
+        self._used[key, account] = used
+        if len(self._used) > _MOST_USED:
+            del self._used[next(iter(self._used))]
+        return used
 
 
 class ListingCache:
@@ -58,19 +69,21 @@ class ListingCache:
                 self._listings = found
         return self._listings
 
-    async def keep(self, kind: Kind, listing: Listing) -> None:
-        """Keep what it offers now."""
+    async def keep(self, kind: Kind, listing: Listing) -> Listing:
+        """Keep what it offers now. Gives the listing, or that of before which says the same."""
         listings = await self._known()
         before = listings.get(kind)
+        if before is not None and _are_alike(before, listing):
+            return before
         listings[kind] = listing
         if before is not None and before.entries == listing.entries:
-            return
+            return listing
         text = encode({each: list(found.entries.values()) for each, found in listings.items()})
-        if len(text) > _MAX_BYTES:
-            return
-        # In turn: what was listed later is written later.
-        async with self._writing:
-            await asyncio.to_thread(self._write, text)
+        if len(text) <= _MAX_BYTES:
+            # In turn: what was listed later is written later.
+            async with self._writing:
+                await asyncio.to_thread(self._write, text)
+        return listing
 
     def _write(self, text: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -106,3 +119,7 @@ class ListingCache:
         except (OSError, msgspec.MsgspecError):
             return {}
         return {kind: listing_of(kind, found[kind]) for kind in METHODS if kind in found}
+
+
+def _are_alike(one: Listing, other: Listing) -> bool:
+    return one == other and list(one.entries) == list(other.entries)

@@ -75,7 +75,7 @@ class Listings:
         changes = self._changes.get(kind)
         listing, current = await self._fetch(kind)
         if self._cache is not None:
-            await self._cache.keep(kind, listing)
+            listing = await self._cache.keep(kind, listing)
         # News of a change may have come in the same bytes as the answer that it makes stale.
         if current and self._changes.get(kind) == changes:
             self._known[kind] = listing

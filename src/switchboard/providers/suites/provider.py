@@ -78,8 +78,8 @@ class SuitesProvider:
         self._is_guarded = is_guarded
         self._held = held
         self._learn = learn
-        # What each suite was last found to have, and the work of keeping it.
-        self._learned: dict[str, tuple[ToolListing, asyncio.Task[None]]] = {}
+        # What each suite was last found to have, by whom, and the work of keeping it.
+        self._learned: dict[str, tuple[ToolListing, Greeting, asyncio.Task[None]]] = {}
         self._tasks = TaskSet()
         # Closed with the provider.
         self._model = model
@@ -260,19 +260,19 @@ class SuitesProvider:
         return Outcome(blocks=(TextBlock(text),))
 
     async def _learn_from(self, suite: Suite, child: Child, listing: ToolListing) -> None:
-        """Keep what a server says of itself, once for each of its listings.
+        """Keep what a server says of itself, once for each of its listings and starts.
 
         Who has introspected it can count on that: a session that begins then is told of it.
         """
         if self._learn is None:
             return
         name = suite.spec.name
-        known, keeping = self._learned.get(name, (None, None))
-        if keeping is None or known is not listing:
-            about = child.connection.greeting
+        about = child.connection.greeting
+        known, said, keeping = self._learned.get(name, (None, None, None))
+        if keeping is None or known is not listing or said is not about:
             work = asyncio.to_thread(self._learn, name, about, tuple(listing.tools))
             keeping = self._tasks.start(work)
-            self._learned[name] = (listing, keeping)
+            self._learned[name] = (listing, about, keeping)
         if not keeping.done():
             # Not for its result: nobody's answer depends on whether the words could be kept.
             await asyncio.wait({keeping}, timeout=_KEEPING_S)
