@@ -11,8 +11,13 @@ _NAME = r"""(?:"[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)"""
 _KEY = rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*="
 _HEADER = r"\s*(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?$"
 _PART = r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)"""
+# What has no end takes the rest of its line, or of the text: nothing is looked at twice.
 _STRING_OR_COMMENT = (
-    r'"""(?:.|\n)*?(?<!\\)"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*'
+    r'"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"{0,5}+'
+    r"|'''(?:[^']++|'(?!''))*+'{0,5}+"
+    r'|"(?:[^"\\\n]++|\\.)*+"?+'
+    r"|'[^'\n]*+'?+"
+    r"|#[^\n]*+"
 )
 
 Path = tuple[str, ...]
@@ -98,10 +103,16 @@ def _placed(table: Path, items: dict[Place, int]) -> Place:
 
 def _blanked(text: str, *, but_names: bool) -> list[str]:
     """The lines with comments and strings blanked, but for strings that may be names of keys."""
+    # Up to where the text was looked at, and whether its line has had an `=` by then.
+    looked, is_value = 0, False
 
     def blank(match: re.Match[str]) -> str:
-        lead = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        is_name = but_names and "=" not in lead and not match[0].startswith("#")
+        nonlocal looked, is_value
+        line_end = text.rfind("\n", looked, match.start())
+        is_value = is_value and line_end < 0
+        is_value = is_value or text.find("=", max(looked, line_end), match.start()) >= 0
+        looked = match.start()
+        is_name = but_names and not is_value and not match[0].startswith("#")
         return match[0] if is_name else re.sub(r"[^\n]", " ", match[0])
 
     return re.sub(_STRING_OR_COMMENT, blank, text).split("\n")

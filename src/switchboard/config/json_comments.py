@@ -2,12 +2,13 @@
 
 import re
 
-# A string, a comment of either kind, or a comma before a closing bracket.
+# A string, a comment of either kind, or a comma before a closing bracket. What has no end takes the
+# rest of the text, and nothing is tried in two ways: a clone may hold such a text.
 _TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"'
-    r"|//[^\n]*"
+    r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+    r"|//[^\n]*+"
     r"|/\*.*?(?:\*/|\Z)"
-    r"|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])",
+    r"|,(?=(?:\s++|//[^\n]*+|/\*.*?\*/)*+[}\]])",
     re.DOTALL,
 )
 _NOT_A_LINE_END = re.compile(r"[^\n]")

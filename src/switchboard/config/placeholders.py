@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 # Compiled on first use: few files have placeholders.
-_PLACEHOLDER = r"\$(\$\{|\{([^}]*)\}|\{)"
+# One without an end takes the rest of the text: to look for its end again from each next beginning
+# would take a time that grows with the square of the text.
+_PLACEHOLDER = r"\$(\$\{|\{([^}]*+)\}|\{[^}]*+)"
 _INSIDE = r"(?s)([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?"
-_LATE = r"\$\$\{|\$\{(vault:[^}]*)\}"
+_LATE = r"\$\$\{|\$\{(vault:[^}]*+)\}|\$\{vault:[^}]*+"
 
 
 class Unfilled(Exception):
@@ -51,7 +53,7 @@ def expand(text: str, environ: Mapping[str, str], *, vault: bool = False) -> str
         inside = re.fullmatch(_INSIDE, found[2] or "")
         if inside is None:
             raise Unfilled(
-                f"`{found[0]}` is not a placeholder",
+                f"`{'${' if found[2] is None else found[0]}` is not a placeholder",
                 "write `${NAME}`, `${NAME:-default}`, or `$${` for the characters themselves",
             )
         value = environ.get(inside[1])
@@ -76,7 +78,13 @@ def vault_references_in(text: str) -> tuple[str, ...]:
 
 def fill_vault(text: str, look_up: Callable[[str], str]) -> str:
     """The text with its secrets filled in, after `expand` has filled in the rest."""
-    return re.sub(_LATE, lambda found: look_up(found[1]) if found[1] else "${", text)
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1]:
+            return look_up(found[1])
+        return "${" if found[0] == "$${" else found[0]
+
+    return re.sub(_LATE, fill, text)
 
 
 def _kept(value: str) -> str:

@@ -18,7 +18,8 @@ _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 # takes the stack of everybody who goes through it. Nobody writes either.
 _MOST_PARTS = 32
 _MOST_DEPTH = 64
-_STRING = r'"(?:[^"\\]|\\.)*"|\'[^\']*\''
+# A string without an end is its own kind, for it takes the rest of the line.
+_STRING = r'("(?:[^"\\]++|\\.)*+"|\'[^\']*+\')|["\'].*'
 _PIECE = r"[^=,{}\[\]#]+"
 
 
@@ -64,7 +65,7 @@ def _check_keys(text: str) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") < _MOST_PARTS:
             continue
-        plain = re.sub(_STRING, lambda found: "q" * len(found[0]), line)
+        plain = re.sub(_STRING, lambda found: "q" * len(found[1]) if found[1] else found[0], line)
         for piece in re.finditer(_PIECE, plain):
             parts = [part.strip() for part in piece[0].split(".")]
             is_key = plain[piece.end() : piece.end() + 1] in ("=", "]")

@@ -10,7 +10,7 @@ from switchboard.procs.trial import Trial, trial
 from switchkit.commands import search_path
 
 _PATIENCE_S = 20.0
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_VERSION = re.compile(r"(?<!\d)(\d{1,9}+)\.(\d{1,9}+)\.(\d{1,9}+)")
 
 
 async def find_program(name: str, env: Mapping[str, str]) -> str:

@@ -4,7 +4,13 @@ import re
 
 from msgspec import Struct
 
-_MEMBER = re.compile(r'([A-Za-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+# A server writes it: a name is tried from its first letter only, and what is quoted without an end
+# takes the rest and says nothing.
+_MEMBER = re.compile(
+    r"(?<![A-Za-z_])([A-Za-z_]++)\s*+=\s*+"
+    r'(?:"((?:[^"\\]++|\\.)*+)"|".*|([^\s,"]++))',
+    re.DOTALL,
+)
 # A scope by RFC 6749. Whatever else stands in its place is not repeated to anybody.
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 _MOST_SCOPES = 50

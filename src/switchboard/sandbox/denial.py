@@ -43,7 +43,7 @@ _NETWORK = _says(
     r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
 )
 # Chromium, about the first socket that it makes.
-_BROWSER = re.compile(r"process_singleton\w*\.cc")
+_BROWSER = re.compile(r"process_singleton\w{0,40}\.cc")
 _ENV_FILE = re.compile(r"(?:^|[\s/'\"`:])\.env(?:\.\w+)?\b")
 
 

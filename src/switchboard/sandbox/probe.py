@@ -236,5 +236,5 @@ def _kernel_setting(name: str) -> str:
 
 
 def _version(text: str) -> str:
-    match = re.search(r"\d+(?:\.\d+)+", text)
+    match = re.search(r"(?<!\d)\d++(?:\.\d++)++", text)
     return match[0] if match else ""

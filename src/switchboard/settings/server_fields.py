@@ -22,7 +22,7 @@ _ENV_REF = rf"env:{ENV_NAME}"
 _MATCH = r"remote:[^\s:/]\S*|dir:(?:~|~/.*|/.*)"
 _SECRET_REF = rf"{_ENV_REF}|vault:{ENV_PATTERN}"
 _CLIENT_SECRET_REF = rf"{_ENV_REF}|vault:{CLIENT_SECRET_PATTERN}"
-WEB_URL = r"[hH][tT][tT][pP][sS]?://[^\s/?#\x00-\x20]+[^\s\x00-\x20]*"
+WEB_URL = r"[hH][tT][tT][pP][sS]?://[^\s/?#\x00-\x20][^\s\x00-\x20]*"
 
 _ENV_KEY = Text(pattern=ENV_NAME, says="a name of letters, digits and `_`")
 _HEADER = Text(pattern=HEADER_NAME, says="the name of an HTTP header")

@@ -11,9 +11,7 @@ _BYTES = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 def seconds(text: str) -> float | None:
     """`500ms`, `30s`, `1m30s` as seconds; nothing when it is not a duration."""
     total, at = 0.0, 0
-    for match in re.finditer(_DURATION, text):
-        if match.start() != at:
-            return None
+    while (match := re.compile(_DURATION).match(text, at)) is not None:
         total += float(match[1]) * _SECONDS[match[2]]
         at = match.end()
     return total if at == len(text) and at else None

@@ -2,14 +2,16 @@
 
 import re
 
+# Strangers write what this reads, so nothing in it is ever tried in two ways (`*+`, `++`): the time
+# it takes grows with the text, and not with its square.
 _ORDERS = re.compile(
-    r"<\s*/?\s*(?:important|system|secret|hidden|instructions?)\s*>"
-    r"|\b(?:do not|don't|never|without)\s+(?:ever\s+)?"
+    r"<\s*+/?\s*+(?:important|system|secret|hidden|instructions?)\s*+>"
+    r"|\b(?:do not|don't|never|without)\s++(?:ever\s++)?"
     r"(?:mention|tell|telling|inform|informing|reveal|disclose|show|notify|notifying|ask|asking)"
-    r"\w*\b[^.\n]{0,60}\b(?:user|human|person|anyone|anybody)\b"
-    r"|\bignore\s+(?:all\s+|any\s+)?(?:previous|prior|earlier|other)\s+"
+    r"\w*+[^.\n]{0,60}\b(?:user|human|person|anyone|anybody)\b"
+    r"|\bignore\s++(?:all\s++|any\s++)?(?:previous|prior|earlier|other)\s++"
     r"(?:instructions|rules|tools|messages)"
-    r"|\b(?:user|human)\s+(?:must|should)\s+not\s+(?:know|see|notice|be\s+told)",
+    r"|\b(?:user|human)\s++(?:must|should)\s++not\s++(?:know|see|notice|be\s++told)",
     re.IGNORECASE,
 )
 

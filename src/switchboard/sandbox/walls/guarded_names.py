@@ -34,9 +34,23 @@ _SECRET = re.compile(
     r"|id_[A-Za-z0-9_-]+|.+\.(?:pem|key|p8|pk8|tfvars|p12|pfx|jks|keystore|kdbx|ppk)"
 )
 # Certificates are for everybody, and programs do not reach anything without them.
-_CERTIFICATE = re.compile(
-    r"(?:.*[._-])?(?:ca|cacerts?|certs?|certificates?|bundle|chain|fullchain|pub|public|roots?)"
-    r"(?:[._-].*)?\.pem"
+_CERTIFICATE = frozenset(
+    [
+        "ca",
+        "cacert",
+        "cacerts",
+        "cert",
+        "certs",
+        "certificate",
+        "certificates",
+        "bundle",
+        "chain",
+        "fullchain",
+        "pub",
+        "public",
+        "root",
+        "roots",
+    ]
 )
 _SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker"})
 # Examples of environment files are part of the source. They say so at the end of their name, or
@@ -57,8 +71,13 @@ def is_secret(name: str) -> bool:
     return (
         _SECRET.fullmatch(name) is not None
         and _EXAMPLE.fullmatch(name) is None
-        and _CERTIFICATE.fullmatch(name) is None
+        and not _is_certificate(name)
     )
+
+
+def _is_certificate(name: str) -> bool:
+    """Whether one of the words that a name is made of tells of a certificate."""
+    return name.endswith(".pem") and not _CERTIFICATE.isdisjoint(re.split("[._-]", name[:-4]))
 
 
 def is_secret_folder(name: str) -> bool:

@@ -210,4 +210,4 @@ def _runs_text(seal: Seal) -> bool:
 
 def _program(word: str) -> str:
     """The name of a program without its version: `python` for `python3.11`."""
-    return re.sub(r"[\d.]+$", "", os.path.basename(word)) or word
+    return os.path.basename(word).rstrip("0123456789.") or word

@@ -7,7 +7,7 @@ from switchkit.files import NotPrivate, check_unforgeable, open_plain
 
 # More than any settings of a repository that somebody made by hand.
 _GIT_BYTES = 1 << 20
-_REMOTE = re.compile(rb"^\s*\[\s*remote\b", re.MULTILINE | re.IGNORECASE)
+_REMOTE = re.compile(rb"^[^\S\n]*+\[\s*+remote\b", re.MULTILINE | re.IGNORECASE)
 
 
 def not_ones_own(folder: str) -> str:

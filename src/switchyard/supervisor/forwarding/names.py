@@ -14,7 +14,7 @@ from switchyard.supervisor.forwarding.sockets import dial
 from switchyard.supervisor.forwarding.tcp_relay import Backend, DirectAnswer, Router
 
 HEALTH_PATH = b"/__switchyard/health"
-_HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.IGNORECASE)
+_HOST = re.compile(rb"\r\nhost:([^\r\n]*+)\r\n", re.IGNORECASE)
 _LABELS = 3
 
 
@@ -57,7 +57,7 @@ def names_router(home: Home, tld: str) -> Router:
         host = _HOST.search(head[: head.find(b"\r\n\r\n") + 2])
         if host is None:
             return _answer("400 Bad Request", {"ok": False, "error": "no Host header"})
-        goal = _backend(home, host[1].decode("ascii", "replace"), tld)
+        goal = _backend(home, host[1].strip(b" \t").decode("ascii", "replace"), tld)
         if isinstance(goal, str):
             return _answer("502 Bad Gateway", {"ok": False, "error": goal})
         return goal

@@ -90,7 +90,10 @@ class AgentDocument:
 
 def on_blanks(text: str) -> list[str]:
     """Words between commas and blanks. What stands in round brackets stays together."""
-    return [word for word in re.findall(r"(?:\([^)]*\)|[^\s,(])+|\(", text) if word != "("]
+    # A bracket that nothing closes means nothing, and its end is not looked for.
+    closed = text.rfind(")") + 1
+    text = text[:closed] + text[closed:].replace("(", " ")
+    return re.findall(r"(?:\([^)]*+(?:\)|\Z)|[^\s,(]++)++", text)
 
 
 def on_commas(text: str) -> list[str]:

@@ -11,7 +11,8 @@ from switchboard.providers.agents.servers.host_file import Host
 _REMOTE_KEYS = ("url", "serverUrl", "httpUrl", "uri")
 _REMOTE_TYPES = frozenset({"http", "sse", "streamable-http", "streamableHttp", "ws"})
 _ENV = "env:"
-_PLACE = re.compile(r"\$\{([^}]*)\}")
+# One without an end takes the rest of the text, and means nothing.
+_PLACE = re.compile(r"\$\{(?:([^}]*+)\}|[^}]*+)")
 
 
 class EntryUnusable(Exception):
@@ -43,6 +44,8 @@ class HostFields:
 
     def _fill(self, found: re.Match[str]) -> str:
         name = found[1]
+        if name is None:
+            return found[0]
         if name.startswith(_ENV):
             # These hosts take an unset variable for an empty one.
             return self._environ.get(name.removeprefix(_ENV), "")

@@ -19,10 +19,10 @@ _MOST_NAMED = 200
 # What stands between the words of a command line, in JSON, TOML or a script.
 _BETWEEN = re.compile(r"""[\s"'`,;=()\[\]{}<>|&]+""")
 _PROJECT = re.compile(r"\$\{?CLAUDE_PROJECT_DIR\}?/?|^\./")
-# What of settings says what is run.
+# What of settings says what is run, as far as anybody would read it.
 _COMMAND = re.compile(
     r"""\b(command|cmd|args|notify|plugin|\w*[Hh]elper)\b["']?\s*[:=]\s*"""
-    r"""("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\])"""
+    r"""("(?:[^"\\]|\\.){0,1000}+"?|'[^']{0,1000}+'?|\[[^\]]{0,1000}+\]?)"""
 )
 _LONGEST_WORDS = 160
 _MOST_WORDS = 20
