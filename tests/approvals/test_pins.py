@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, a_tool
 from support.requirements import attack
-from switchboard.approvals.differences import held_difference
+from switchboard.approvals.differences import difference, held_difference
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.store.database import Database
 from switchboard.approvals.store.sqlite import SqliteApprovals
@@ -253,3 +253,13 @@ async def test_each_account_has_pins_of_its_own(home: Path) -> None:
     assert await Pins(store).held_among([changed]) == {changed.tool}
     assert await pins.check(changed) is not None
     await store.aclose()
+
+
+@attack("T2")
+def test_definitions_of_very_many_lines_are_compared_in_one_go() -> None:
+    lines = [f'"word {number}"' for number in range(8_000)]
+    changed = [*reversed(lines), '"a new word"']
+    found = difference("\n".join(lines), "\n".join(changed))
+    assert found == ('+"a new word"',)
+    (said,) = difference("\n".join(lines), "\n".join(reversed(lines)))
+    assert "another order" in said

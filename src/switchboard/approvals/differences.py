@@ -14,6 +14,8 @@ _CUT = "\n… (cut)"
 _SHORT = (40, 4_000)
 _LONG = (400, 40_000)
 _AROUND = 1
+# The time that it takes to match them grows with their square, and everybody waits for it.
+_MOST_PIECES = 500
 # A description is one line of JSON. Whoever compares it wants to see which sentence is another.
 _LONG_LINE = 160
 _MOST_LINE = 400
@@ -50,13 +52,25 @@ def held_difference(held: Held) -> tuple[str, ...]:
 
 
 def _lines(before: str, after: str) -> Iterator[str]:
-    compared = difflib.unified_diff(
-        list(_pieces(before)), list(_pieces(after)), lineterm="", n=_AROUND
-    )
+    old, new = list(_pieces(before)), list(_pieces(after))
+    if max(len(old), len(new)) > _MOST_PIECES:
+        yield from _roughly(old, new)
+        return
+    compared = difflib.unified_diff(old, new, lineterm="", n=_AROUND)
     for number, line in enumerate(compared):
         if number < len(_HEADINGS):
             continue
         yield "…" if line.startswith("@@") else written_out(line)
+
+
+def _roughly(old: list[str], new: list[str]) -> Iterator[str]:
+    """The same in one go, without what stands around it: to match so many would take minutes."""
+    had, has = set(old), set(new)
+    found = [f"-{each}" for each in old if each not in has]
+    found += [f"+{each}" for each in new if each not in had]
+    if not found and old != new:
+        found = ["… the same lines in another order, or another number of them"]
+    yield from map(written_out, found)
 
 
 def _pieces(text: str) -> Iterator[str]:

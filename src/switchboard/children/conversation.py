@@ -269,6 +269,10 @@ class Conversation:
             raise fault_from_malformed_listing(self._name, error) from error
         if isinstance(listing, ToolListing) and is_modern and connection.entry.transport == "http":
             listing = without_invalid_headers(listing)
-        if listing.malformed:
-            self._events.emit(ChildToolsSkipped(child=self._name, positions=listing.malformed))
+        if listing.malformed or listing.oversized:
+            self._events.emit(
+                ChildToolsSkipped(
+                    child=self._name, positions=listing.malformed, oversized=listing.oversized
+                )
+            )
         return listing, connection.link is link

@@ -1,10 +1,11 @@
 """A child's result of a tool, passed on as it is."""
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.children.inbound.sizes import MOST_META_BYTES, too_much_meta
 from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.names import is_in_our_name
@@ -16,7 +17,7 @@ _RESULT_TYPE = "resultType"
 class _Flags(Struct, rename="camel"):
     is_error: Any = False
     result_type: Any = None
-    meta: Any = msgspec.field(name="_meta", default=None)
+    meta: Raw = msgspec.field(name="_meta", default=Raw(b""))
 
 
 _read_flags = msgspec.json.Decoder(_Flags).decode
@@ -30,7 +31,7 @@ def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
         if flags.result_type is not None and not is_modern:
             # Its era has no such member; in the other one it can make a question of a result.
             result = _without_result_type(result)
-        if flags.meta is not None:
+        if flags.meta:
             result = _without_our_name(result, flags.meta)
     except msgspec.MsgspecError as error:
         # Not even an object: no client could read it.
@@ -52,17 +53,25 @@ def _without_result_type(result: Raw) -> Raw:
     return Raw(encode(members))
 
 
-def _without_our_name(result: Raw, said: Any) -> Raw:
+def _without_our_name(result: Raw, said: Raw) -> Raw:
     """Nothing that a child says of a call is our word about it."""
-    if not isinstance(said, dict):
-        return result
-    meta = cast("dict[str, Any]", said)
+    meta = meta_of(said)
     foreign = {key: value for key, value in meta.items() if not is_in_our_name(key)}
     if len(foreign) == len(meta):
         return result
     members: dict[str, Any] = dict(_read_members(result))
     members["_meta"] = foreign
     return Raw(encode(members))
+
+
+def meta_of(said: Raw) -> dict[str, Raw]:
+    """The members of a result's `_meta`; none if it is no object. Raises a fault."""
+    if len(memoryview(said)) > MOST_META_BYTES:
+        raise too_much_meta()
+    try:
+        return _read_members(said)
+    except msgspec.ValidationError:
+        return {}
 
 
 def malformed_result(error: Exception) -> Fault:

@@ -63,6 +63,8 @@ class ChildToolsSkipped(Struct, frozen=True, kw_only=True):
     child: str
     # Where in its listing the tools stood that make no sense.
     positions: tuple[int, ...]
+    # The tools of which it says more than anybody could judge.
+    oversized: tuple[str, ...] = ()
 
 
 class ChildTalkedNonsense(Struct, frozen=True, kw_only=True):

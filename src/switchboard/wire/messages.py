@@ -20,6 +20,8 @@ INTERNAL_ERROR = -32603
 
 MAX_BATCH_BYTES = 1024 * 1024
 MAX_BATCH_PARTS = 256
+MAX_ERROR_BYTES = 256 * 1024
+MAX_ERROR_MESSAGE = 64 * 1024
 
 CANCELLED = "notifications/cancelled"
 
@@ -50,6 +52,11 @@ class _ErrorBody(Struct):
     data: Any = None
 
 
+class _ErrorHead(Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+
+
 class _CancelParams(Struct):
     request_id: MessageId = msgspec.field(name="requestId", default=None)
 
@@ -58,6 +65,7 @@ read_envelope = msgspec.json.Decoder(Envelope).decode
 _read_batch = msgspec.json.Decoder(list[Raw]).decode
 _read_cancel = msgspec.json.Decoder(_CancelParams).decode
 _read_error = msgspec.json.Decoder(_ErrorBody).decode
+_read_error_head = msgspec.json.Decoder(_ErrorHead).decode
 encode = msgspec.json.encode
 
 
@@ -83,8 +91,14 @@ def cancelled_id(params: Raw) -> MessageId:
 
 
 def error_from_raw(raw: Raw) -> RpcError:
-    """The error that a peer answered with, however badly it spelled it."""
+    """The error that a peer answered with, however badly it spelled it.
+
+    Its data is read by whoever passes it on, so of more than anybody needs nothing is.
+    """
     try:
+        if len(memoryview(raw)) > MAX_ERROR_BYTES:
+            head = _read_error_head(raw)
+            return RpcError(head.code, head.message[:MAX_ERROR_MESSAGE])
         body = _read_error(raw)
     except msgspec.MsgspecError:
         return RpcError(INTERNAL_ERROR, "the peer answered with a malformed error")

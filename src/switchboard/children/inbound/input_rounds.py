@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from switchboard.children.inbound.attribution import marked_inputs
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
+from switchboard.children.inbound.sizes import MOST_NOTE_BYTES, is_long
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
@@ -89,6 +90,12 @@ async def _answers(
             FaultCode.UNIMPLEMENTED,
             "child-asks",
             f"`{child}` wants more input than this client can be asked for",
+        )
+    if any(is_long(each.method, each.params) for each in wanted.values()):
+        raise Fault(
+            FaultCode.RESOURCE_EXHAUSTED,
+            "question-too-large",
+            f"`{child}` asked a question of more than {MOST_NOTE_BYTES:,} bytes",
         )
     try:
         asked = {key: (each.method, each.params) for key, each in wanted.items()}

@@ -23,6 +23,7 @@ from switchboard.children.inbound.attribution import (
 )
 from switchboard.children.inbound.audience import Audience
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
+from switchboard.children.inbound.sizes import MOST_NOTE_BYTES, is_long
 from switchboard.children.link import Link
 from switchboard.core.channel import Channel, Input
 from switchboard.core.faults import Fault
@@ -35,6 +36,7 @@ from switchboard.wire.messages import (
     MessageId,
     Parts,
     RpcError,
+    encode,
 )
 from switchboard.wire.peer import Answer
 
@@ -102,6 +104,8 @@ class ServerRequests:
             return (b"{}",)
         if method not in INPUT_METHODS:
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
+        if is_long(method, params):
+            raise RpcError(INVALID_PARAMS, f"a question may have {MOST_NOTE_BYTES} bytes")
         channel = self._asked(method)
         channels = self.audience.under_way() if self._about() is None else (channel,)
         try:
@@ -194,6 +198,9 @@ class ServerRequests:
 
     def notification(self, method: str, params: Raw) -> None:
         """Pass on what concerns a client. A child that talks nonsense is not listened to."""
+        if is_long(method, params):
+            self._too_long(method, params)
+            return
         try:
             if method == "notifications/progress":
                 self._progress(params)
@@ -207,6 +214,17 @@ class ServerRequests:
                 self.on_changed(CHANGED[method])
         except msgspec.MsgspecError:
             return
+
+    def _too_long(self, method: str, params: Raw) -> None:
+        """What everybody would have to wait for is not read; that it was said is."""
+        channel = self._channel() if method == "notifications/message" else None
+        if channel is not None:
+            length = len(memoryview(params))
+            words = (
+                f"a log message of {length:,} bytes is left out: {MOST_NOTE_BYTES:,} may be sent"
+            )
+            said = {"level": "warning", "data": words}
+            channel.log(*marked_log(self._child, Raw(encode(said)), self._hide))
 
     def _progress(self, params: Raw) -> None:
         channel = self.audience.channels.get(_read_progress(params).token)

@@ -1,11 +1,19 @@
 """What a child offers, as it lists it: tools, prompts, resources and templates of resources."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
+from switchboard.children.inbound.sizes import (
+    MOST_ENTRIES,
+    MOST_ENTRY_BYTES,
+    MOST_LISTING_BYTES,
+    listing_too_large,
+)
 from switchboard.children.listings.legible import legible
 from switchboard.core.tools import Effects
 from switchboard.wire.messages import encode
@@ -14,6 +22,8 @@ from switchboard.wire.param_headers import MARK, are_valid
 Kind = Literal["tools", "prompts", "resources", "templates"]
 
 _MAX_PAGES = 1_000
+# What is read in a moment.
+_QUICK_BYTES = 128 * 1024
 
 METHODS: dict[Kind, str] = {
     "tools": "tools/list",
@@ -66,6 +76,8 @@ class Listing(Struct, frozen=True, kw_only=True):
     entries: dict[str, Raw] = {}
     # Entries that could not be read, by position.
     malformed: tuple[int, ...] = ()
+    # Those that are left out because there is too much of them, by their names.
+    oversized: tuple[str, ...] = ()
 
 
 class ToolListing(Listing, frozen=True, kw_only=True):
@@ -110,8 +122,16 @@ async def fetch_tools(ask: Ask) -> ToolListing:
 
 
 async def fetch_listing(kind: Kind, ask: Ask) -> Listing:
-    """Every entry of a kind."""
-    return listing_of(kind, [legible(each) for each in await _fetch(ask, kind)])
+    """Every entry of a kind. Raises MsgspecError, and a fault where there is too much of it."""
+    raws = await _fetch(ask, kind)
+    if _bytes_in(raws) <= _QUICK_BYTES:
+        return _legible_listing(kind, raws)
+    # Nobody else waits while it is read.
+    return await asyncio.to_thread(_legible_listing, kind, raws)
+
+
+def _legible_listing(kind: Kind, raws: Sequence[Raw]) -> Listing:
+    return listing_of(kind, [each if is_oversized(each) else legible(each) for each in raws])
 
 
 def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
@@ -120,29 +140,44 @@ def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
         return _tools_of(raws)
     entries: dict[str, Raw] = {}
     malformed: list[int] = []
+    oversized: list[str] = []
     for position, raw in enumerate(raws):
         try:
             key = _key(kind, raw)
         except msgspec.MsgspecError:
             malformed.append(position)
         else:
-            entries.setdefault(key, raw)
-    return Listing(entries=entries, malformed=tuple(malformed))
+            if is_oversized(raw):
+                oversized.append(key)
+            else:
+                entries.setdefault(key, raw)
+    return Listing(entries=entries, malformed=tuple(malformed), oversized=tuple(oversized))
 
 
 def _tools_of(raws: Sequence[Raw]) -> ToolListing:
     entries: dict[str, Raw] = {}
     tools: dict[str, ToolEntry] = {}
     malformed: list[int] = []
+    oversized: list[str] = []
     for position, raw in enumerate(raws):
         try:
             tool = _read_tool(raw)
         except msgspec.MsgspecError:
             malformed.append(position)
         else:
-            tools.setdefault(tool.name, tool)
-            entries.setdefault(tool.name, raw)
-    return ToolListing(entries=entries, tools=tools, malformed=tuple(malformed))
+            if is_oversized(raw):
+                oversized.append(tool.name)
+            else:
+                tools.setdefault(tool.name, tool)
+                entries.setdefault(tool.name, raw)
+    return ToolListing(
+        entries=entries, tools=tools, malformed=tuple(malformed), oversized=tuple(oversized)
+    )
+
+
+def is_oversized(entry: Raw) -> bool:
+    """Whether nobody could be made to judge so much."""
+    return len(memoryview(entry)) > MOST_ENTRY_BYTES
 
 
 def without_invalid_headers(listing: ToolListing) -> ToolListing:
@@ -155,7 +190,7 @@ def without_invalid_headers(listing: ToolListing) -> ToolListing:
     if len(tools) == len(listing.tools):
         return listing
     entries = {name: listing.entries[name] for name in tools}
-    return ToolListing(entries=entries, tools=tools, malformed=listing.malformed)
+    return replace(listing, entries=entries, tools=tools)
 
 
 def _key(kind: Kind, raw: Raw) -> str:
@@ -166,14 +201,25 @@ def _key(kind: Kind, raw: Raw) -> str:
     return _read_named(raw).name
 
 
+def _bytes_in(raws: Sequence[Raw]) -> int:
+    return sum(len(memoryview(raw)) for raw in raws)
+
+
 async def _fetch(ask: Ask, kind: Kind) -> list[Raw]:
-    """Follow the pages to the end. Raises MsgspecError."""
+    """Follow the pages to the end. Raises MsgspecError, and a fault where there is no end to it."""
     found: list[Raw] = []
+    size = 0
     cursors: set[str] = set()
     cursor: str | None = None
     while len(cursors) < _MAX_PAGES:
         page = _read_page(await ask(b'"cursor":%b' % encode(cursor) if cursor else b""))
-        found += getattr(page, kind)
+        entries: list[Raw] = getattr(page, kind)
+        if len(found) + len(entries) > MOST_ENTRIES:
+            raise listing_too_large(METHODS[kind], f"{MOST_ENTRIES:,} entries")
+        size += _bytes_in(entries)
+        if size > MOST_LISTING_BYTES:
+            raise listing_too_large(METHODS[kind], f"{MOST_LISTING_BYTES:,} bytes")
+        found += entries
         cursor = page.next_cursor
         # A cursor that comes back would go round for ever.
         if not cursor or cursor in cursors:

@@ -6,10 +6,11 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from switchboard.children.inbound.sizes import MOST_BLOCKS, too_many_blocks
 from switchboard.children.listings.collector import ListingCollector, known_listings, recall
 from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.results import malformed_result, passed_through
@@ -34,6 +35,15 @@ from switchboard.providers.direct.tool_index import (
     index_contents,
     index_tools,
 )
+
+
+class _Located(Struct):
+    uri: str = ""
+
+
+_read_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_read_contents = msgspec.json.Decoder(list[Raw]).decode
+_read_located = msgspec.json.Decoder(_Located).decode
 
 
 class DirectProvider:
@@ -251,13 +261,20 @@ def _launches(place: ToolPlace, call: Call) -> ServerLaunches:
 def _with_uri(raw: Raw, own: str, shown: str) -> Raw:
     """A child's contents under the URI that the client knows."""
     try:
-        body = msgspec.json.decode(raw, type=dict[str, Any])
-        contents: list[dict[str, Any]] = [
-            {**each, "uri": shown} if each.get("uri") == own else each for each in body["contents"]
-        ]
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
+        body = _read_members(raw)
+        listed = _read_contents(body["contents"])
+        if len(listed) > MOST_BLOCKS:
+            raise too_many_blocks()
+        contents = [_renamed(each, own, shown) for each in listed]
+    except (msgspec.MsgspecError, KeyError) as error:
         raise malformed_result(error) from None
     return Raw(encode({**body, "contents": contents}))
+
+
+def _renamed(content: Raw, own: str, shown: str) -> Raw | dict[str, Any]:
+    if _read_located(content).uri != own:
+        return content
+    return {**_read_members(content), "uri": shown}
 
 
 def _tell_missing(channel: Channel | None, server: str, fault: Fault) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.greeting import Greeting
+from switchboard.children.inbound.sizes import definition_too_large
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.listings.listing import Listing, ToolListing
@@ -364,6 +365,8 @@ def _judged(
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:
+    if subtool in listing.oversized:
+        return definition_too_large(subtool)
     ours = [spec.name for spec in suite.own_tools]
     shown = [*ours, *(name for name in listing.tools if suite.shows(name) and name not in ours)]
     meant = did_you_mean(subtool, shown)

@@ -12,9 +12,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.children.results import malformed_result
+from switchboard.children.inbound.sizes import MOST_BLOCKS, too_many_blocks
+from switchboard.children.results import malformed_result, meta_of
 from switchboard.core.calls import Outcome, TextBlock, WireBlock
-from switchboard.core.names import is_of_the_protocol
+from switchboard.core.names import is_reserved
 
 
 class _Head(Struct, rename="camel"):
@@ -28,6 +29,27 @@ class _BlockHead(Struct):
     type: str = "text"
 
 
+class _Named(Struct, rename="camel"):
+    """What a named block keeps of itself in the text, as the child wrote it."""
+
+    type: Raw | UnsetType = UNSET
+    mime_type: Raw | UnsetType = UNSET
+    uri: Raw | UnsetType = UNSET
+    name: Raw | UnsetType = UNSET
+    title: Raw | UnsetType = UNSET
+    # Its number among the blocks that follow the text.
+    block: int = 0
+
+
+class _NamedShortly(Struct):
+    type: Raw | UnsetType = UNSET
+    block: int = 0
+
+
+class _TextBlock(_BlockHead):
+    text: Any = None
+
+
 class _Blocks(Struct):
     content: list[Raw] = []
 
@@ -35,18 +57,26 @@ class _Blocks(Struct):
 _read_head = msgspec.json.Decoder(_Head).decode
 _read_blocks = msgspec.json.Decoder(_Blocks).decode
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
-_read_block = msgspec.json.Decoder(dict[str, Any]).decode
+_read_text = msgspec.json.Decoder(_TextBlock).decode
+_read_named = msgspec.json.Decoder(_Named).decode
+_read_named_shortly = msgspec.json.Decoder(_NamedShortly).decode
 _read_list = msgspec.json.Decoder(list[Raw]).decode
 _read_any = msgspec.json.Decoder().decode
+_read_head_of_block = msgspec.json.Decoder(_BlockHead).decode
 
-# What a named block keeps of itself in the text.
-_KEPT = ("type", "mimeType", "uri", "name", "title")
+_COMPARED = ("content", "structuredContent")
+
+# What says the same twice is looked for up to here: beyond, nobody reads it anyway, and everybody
+# would wait for the search.
+_MOST_COMPARED_BYTES = 1024 * 1024
 
 
 def outcome_from_result(result: Raw, *, compact: bool = False) -> Outcome:
     """The outcome of a call whose result is shown as JSON."""
     try:
         head = _read_head(result)
+        if len(head.content) > MOST_BLOCKS:
+            raise too_many_blocks()
         is_text = all(block.type == "text" for block in head.content)
         as_it_is = head.result_type is UNSET and head.meta is UNSET and not compact
         if as_it_is and is_text:
@@ -57,8 +87,7 @@ def outcome_from_result(result: Raw, *, compact: bool = False) -> Outcome:
             members = _compact(members, is_error=head.is_error)
         moved: list[WireBlock] = []
         if not is_text:
-            kept = ("type",) if compact else _KEPT
-            members["content"] = _named(members["content"], moved, kept)
+            members["content"] = _named(members["content"], moved, is_short=compact)
         text = encode(members).decode()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise malformed_result(error) from None
@@ -81,11 +110,10 @@ def with_choice(outcome: Outcome, subtool: str, args: Raw) -> Outcome:
 def _without_transport(members: dict[str, Any]) -> dict[str, Any]:
     """What the tool said: neither the kind of the result nor what the protocol notes beside it."""
     members.pop("resultType", None)
-    said: Any = _read_any(members.get("_meta", Raw(b"{}")))
-    if not isinstance(said, dict):
+    if "_meta" not in members:
         return members
-    meta = cast("dict[str, Any]", said)
-    own = {key: value for key, value in meta.items() if not is_of_the_protocol(key)}
+    meta = meta_of(members["_meta"])
+    own = {key: value for key, value in meta.items() if not is_reserved(key)}
     if own:
         members["_meta"] = own
     else:
@@ -99,10 +127,12 @@ def _compact(members: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
         members.pop("isError", None)
     if "structuredContent" not in members or "content" not in members:
         return members
-    blocks = [(raw, _read_block(raw)) for raw in _read_list(members["content"])]
-    texts = [block.get("text") for _, block in blocks if block.get("type", "text") == "text"]
+    if max(len(memoryview(members[each])) for each in _COMPARED) > _MOST_COMPARED_BYTES:
+        return members
+    blocks = [(raw, _read_text(raw)) for raw in _read_list(members["content"])]
+    texts = [block.text for _, block in blocks if block.type == "text"]
     if _repeat(texts, _read_any(members["structuredContent"])):
-        others = [raw for raw, block in blocks if block.get("type", "text") != "text"]
+        others = [raw for raw, block in blocks if block.type != "text"]
         members["content"] = Raw(encode(others))
         if not others:
             del members["content"]
@@ -137,16 +167,17 @@ def _says(text: Any, value: Any) -> bool:
 
 
 def _named(
-    content: Raw, moved: list[WireBlock], kept: tuple[str, ...]
-) -> list[Raw | dict[str, Any]]:
+    content: Raw, moved: list[WireBlock], *, is_short: bool
+) -> "list[Raw | _Named | _NamedShortly]":
     """The content with what is kept of each block that is not text; the blocks go to `moved`."""
-    found: list[Raw | dict[str, Any]] = []
+    found: list[Raw | _Named | _NamedShortly] = []
+    read = _read_named_shortly if is_short else _read_named
     for raw in _read_list(content):
-        block = _read_block(raw)
-        if block.get("type", "text") == "text":
+        if _read_head_of_block(raw).type == "text":
             found.append(raw)
             continue
         moved.append(WireBlock(raw))
-        named = {key: block[key] for key in kept if key in block}
-        found.append({**named, "block": len(moved)})
+        named = read(raw)
+        named.block = len(moved)
+        found.append(named)
     return found
