@@ -133,7 +133,7 @@ def test_nothing_is_left_behind_where_the_home_cannot_be_written(
     workspace.home.write_text("", "utf-8")
     done = typed(workspace, "add", "x", "--", "sh")
     assert done.code != 0
-    assert "cannot be written" in done.err
+    assert "is no folder" in done.err
     if before is None:
         assert not workspace.settings.exists()
     else:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from cli.commands import switchboard
-from egress.world import SECRET, Authority, Site, ok
+from egress.world import SECRET, Site, ok
+from support.authority import Authority
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.requirements import requirement
 from support.workspace import CHECKOUT, SCRIPTS, Workspace, server

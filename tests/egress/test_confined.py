@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from egress.world import SECRET, Authority, FakeResolver, Heard, Site, ok
+from egress.world import SECRET, FakeResolver, Heard, Site, ok
 from sandbox.den import Den
+from support.authority import Authority
 from support.requirements import requirement
 from support.workspace import CHECKOUT, NODE_MODULES
 from switchboard.core.egress import egress_from

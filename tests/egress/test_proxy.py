@@ -9,7 +9,8 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from egress.world import SECRET, Authority, FakeResolver, Out, OwnProxy, Site, ok, way_out
+from egress.world import SECRET, FakeResolver, Out, OwnProxy, Site, ok, way_out
+from support.authority import Authority
 from switchboard.core.egress import split_host
 from switchboard.core.events import EgressRefused
 from switchboard.egress.limits import LIMITS

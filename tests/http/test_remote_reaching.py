@@ -8,7 +8,7 @@ from edges.children import remote_child
 from edges.failures import SECRET, fault_of
 from edges.scripted import Asked, Told, handshake, result, scripted
 
-from support.requirements import attack
+from support.requirements import attack, requirement
 from switchboard.core.faults import FaultCode
 
 
@@ -31,13 +31,26 @@ async def test_a_server_that_wants_a_login(
         assert server.asked[0].headers.get("authorization") == headers.get("Authorization")
 
 
+@requirement("S3.55")
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_what_a_refusal_says_is_for_the_user_alone(transport: str) -> None:
+    said = f'Bearer error="invalid_token", error_description="{SECRET} is \\"over\\""'
+    refusal = Told(401, b"no", {"www-authenticate": said})
+    async with scripted(lambda _: refusal) as server:
+        headers = {"Authorization": f"Bearer {SECRET}"}
+        fault = await fault_of(server.url, transport=transport, headers=headers)
+    assert "over" not in f"{fault.message} {fault.hint} {fault.details}"
+    assert fault.details_for_owner == {"server": '[redacted] is "over"'}
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_port_where_nobody_listens(transport: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     fault = await fault_of(f"http://127.0.0.1:{port}/mcp", transport=transport)
     assert (fault.code, fault.reason) == (FaultCode.UNAVAILABLE, "remote-unreachable")
-    assert "127.0.0.1" in fault.message
+    assert f"127.0.0.1:{port}" in fault.message
+    assert str(port) in fault.hint
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

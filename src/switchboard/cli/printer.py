@@ -18,7 +18,7 @@ class Talk:
 
     def __init__(self, environ: Mapping[str, str], *, is_quiet: bool = False) -> None:
         # Whether only what has to be said is: no steps.
-        self._is_quiet = is_quiet
+        self.is_silent = is_quiet
         self._stream = sys.stderr
         self._is_terminal = is_terminal(self._stream)
         self._is_live = self._is_terminal and environ.get("TERM") != "dumb"
@@ -28,7 +28,7 @@ class Talk:
     @property
     def is_read(self) -> bool:
         """Whether somebody reads along."""
-        return self._is_terminal and not self._is_quiet
+        return self._is_terminal and not self.is_silent
 
     def progress(self, text: str) -> None:
         """Say what is going on, over what was said before."""
@@ -48,7 +48,7 @@ class Talk:
 
         A text that is too long is cut before its `ending`.
         """
-        if self._is_quiet:
+        if self.is_silent:
             return
         text = safe_for_terminals(text)
         if self._is_terminal:

@@ -10,12 +10,19 @@ import msgspec
 
 from switchboard.children.authorization import Authorization
 from switchboard.children.http.proxy import proxy_for
+from switchboard.children.http.refusals import (
+    FORBIDDEN,
+    UNAUTHORIZED,
+    credentials_fault,
+    with_words,
+)
 from switchboard.children.http.socket_options import WATCHED
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.secrets.texts import secret_headers
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.privacy.secrets import Redact
 from switchboard.wire.frames import MAX_MESSAGE_BYTES, FrameTooLarge
 from switchboard.wire.http_headers import JSON_TYPE, media_type
 from switchboard.wire.http_hosts import is_loopback
@@ -30,8 +37,6 @@ from switchboard.wire.messages import (
 _MOST_REDIRECTS = 3
 # A redirect that keeps the method and the body.
 _KEEPING = frozenset({307, 308})
-_UNAUTHORIZED = 401
-_FORBIDDEN = 403
 _AUTHORIZATION = "authorization"
 _NOT_FOUND = 404
 _UNAVAILABLE = 503
@@ -53,13 +58,19 @@ class RemoteClient:
         timeout_s: float,
         environ: Mapping[str, str],
         secrets: LookedUp,
+        # Takes out of its words what stays between us and it.
+        hide: Redact,
         authorization: Authorization | None = None,
     ) -> None:
         self._entry = entry
         self._secrets = secrets
+        self._hide = hide
         self._authorization = authorization
         self.url = httpx2.URL(entry.url)
         self._origin = _origin(self.url)
+        host = f"[{self.url.host}]" if ":" in self.url.host else self.url.host
+        # Where it is, as people are told: nothing of an address but this is for everybody's eyes.
+        self.place = f"{host}:{_port(self.url)}"
         self._timeout_s = timeout_s
         # The certificates take a while to load, and plain HTTP shows none.
         self._verify = certificates(environ) if self.url.scheme == "https" else False
@@ -111,13 +122,13 @@ class RemoteClient:
         try:
             token = await self._token(url)
             response = await self._send(method, url, headers, body, token)
-            if response.status_code == _UNAUTHORIZED and token is not None:
+            if response.status_code == UNAUTHORIZED and token is not None:
                 token = await self._another(response, token)
                 response = (
                     await self._send(method, url, headers, body, token) if token else response
                 )
             try:
-                self._check(response)
+                await self._check(response)
                 yield response
             finally:
                 await response.aclose()
@@ -178,28 +189,15 @@ class RemoteClient:
         """Whether an address is of the server's own origin."""
         return _origin(url) == self._origin
 
-    def _check(self, response: httpx2.Response) -> None:
+    async def _check(self, response: httpx2.Response) -> None:
         status = response.status_code
-        if self._authorization is not None and status in (_UNAUTHORIZED, _FORBIDDEN):
-            said = response.headers.get("www-authenticate", "")
-            if (fault := self._authorization.fault(status, said)) is not None:
-                raise fault
-        if status == _FORBIDDEN or (
-            status == _UNAUTHORIZED and "authorization" in response.request.headers
-        ):
-            raise Fault(
-                FaultCode.UNAUTHENTICATED,
-                "token-refused",
-                f"`{self._entry.name}` refused our credentials (HTTP status {status})",
-                hint="check the `headers` of this server",
-            )
-        if status == _UNAUTHORIZED:
-            raise Fault(
-                FaultCode.UNAUTHENTICATED,
-                "login-required",
-                f"`{self._entry.name}` wants us to log in",
-                hint="give this server an `Authorization` header",
-            )
+        if status in (UNAUTHORIZED, FORBIDDEN):
+            fault = None
+            if self._authorization is not None:
+                said = response.headers.get("www-authenticate", "")
+                fault = self._authorization.fault(status, said)
+            fault = fault or credentials_fault(self._entry, response)
+            raise await with_words(fault, response, self._hide)
         if status in _BUSY_GATEWAYS:
             raise self._busy(response)
 
@@ -207,7 +205,7 @@ class RemoteClient:
         status = response.status_code
         said = response.headers.get("retry-after", "")
         wait_s = float(said) if said.isdecimal() else 0.0
-        message = f"`{self._entry.name}` at {self.url.host} answered with HTTP status {status}"
+        message = f"`{self._entry.name}` at {self.place} answered with HTTP status {status}"
         if wait_s > _LONGEST_WAIT_S:
             return Fault(
                 FaultCode.UNAVAILABLE,
@@ -249,19 +247,33 @@ class RemoteClient:
         why = f"{type(error).__name__}: {error}"
         words = _in_words(error)
         if isinstance(error, _FOR_GOOD) or words == _NOT_TRUSTED:
-            return self._fault("remote-unreachable", words, private=why)
+            hint = _BELIEVE if words == _NOT_TRUSTED else ""
+            return self._fault("remote-unreachable", words, hint=hint, private=why)
+        is_away = isinstance(error, _NEVER_SENT)
         return Interruption(
             "remote-unreachable",
-            f"`{self._entry.name}` at {self.url.host} {words}",
-            may_have_run=not isinstance(error, _NEVER_SENT),
+            f"`{self._entry.name}` at {self.place} {words}",
+            may_have_run=not is_away,
+            hint=self._way_there() if is_away else "",
             private=why,
+        )
+
+    def _way_there(self) -> str:
+        if is_loopback(self.url.host):
+            port = _port(self.url)
+            return f"nothing listens on port {port} of this machine: start it, or correct its `url`"
+        if self._proxy is not None:
+            return "see whether the proxy of your environment works, and whether `url` is right"
+        return (
+            "see whether it runs and `url` is right; if there is a proxy, export HTTPS_PROXY"
+            " where your host starts"
         )
 
     def interrupted(self, what: str, *, may_have_run: bool) -> Interruption:
         """It is there, but no answer to a request will come."""
         return Interruption(
             "remote-interrupted",
-            f"`{self._entry.name}` at {self.url.host} {what}",
+            f"`{self._entry.name}` at {self.place} {what}",
             may_have_run=may_have_run,
         )
 
@@ -269,7 +281,7 @@ class RemoteClient:
         return Fault(
             FaultCode.UNAVAILABLE,
             reason,
-            f"`{self._entry.name}` at {self.url.host} {what}",
+            f"`{self._entry.name}` at {self.place} {what}",
             hint=hint,
             private=private,
         )
@@ -331,6 +343,10 @@ _NEVER_SENT = (
 # A second try would end the same way.
 _FOR_GOOD = (httpx2.LocalProtocolError, httpx2.DecodingError, httpx2.UnsupportedProtocol)
 _NOT_TRUSTED = "cannot be trusted: its certificate or its TLS is not accepted"
+_BELIEVE = (
+    "behind a proxy that looks into TLS, export SSL_CERT_FILE with the file of its authority where"
+    " your host starts"
+)
 _WORDS: tuple[tuple[type[httpx2.RequestError], str], ...] = (
     (httpx2.ConnectTimeout, "did not accept a connection in time"),
     (httpx2.ConnectError, "cannot be reached"),

@@ -77,8 +77,10 @@ async def open_remote(
     # A secret that is missing is told before anything is sent.
     await secrets.values()
     try:
+        hidden = _hidden(entry, book)
         client = RemoteClient(
             entry,
+            hide=hidden,
             timeout_s=timeout_s,
             environ=environ,
             secrets=secrets,
@@ -95,7 +97,7 @@ async def open_remote(
     pipe = StreamablePipe(client) if entry.transport == "http" else SsePipe(client, entry.name)
     peer = make_peer(pipe)
     pipe.attach(peer)
-    link = RemoteLink(pipe, peer, _hidden(entry, client, book))
+    link = RemoteLink(pipe, peer, hidden)
     if isinstance(pipe, SsePipe):
         try:
             await pipe.open(timeout_s)
@@ -105,8 +107,8 @@ async def open_remote(
     return link
 
 
-def _hidden(entry: ServerEntry, client: RemoteClient, book: SecretBook) -> Redaction:
+def _hidden(entry: ServerEntry, book: SecretBook) -> Redaction:
     """Header values, with and without the scheme of an `Authorization`, and a URL's password."""
     written = without_secrets(entry).values()
     values = {word for value in written for word in (value, value.split(" ")[-1])}
-    return Redaction(values | {client.url.password}, book)
+    return Redaction(values | {httpx2.URL(entry.url).password}, book)

@@ -95,7 +95,7 @@ class SsePipe(HttpPipe):
         return Fault(
             FaultCode.UNAVAILABLE,
             "remote-unreachable",
-            f"`{self._name}` at {self._client.url.host} {what} where messages go",
+            f"`{self._name}` at {self._client.place} {what} where messages go",
             hint="set `transport` to `http` if it speaks Streamable HTTP",
         )
 

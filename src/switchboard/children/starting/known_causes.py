@@ -33,6 +33,13 @@ _OLD_NODE = (
     r"|Node(?:\.js)? (?:version )?v?\d[\d.]* (?:or (?:higher|newer|later) )?is required"
     r"|No such built-in module"
 )
+# Node says at the end of every crash which one it is; npm says it of the one that it found.
+_NODE_FOUND = r"(?:Node\.js |node: ')v(\d+\.\d+\.\d+)"
+_OLD_PYTHON = (
+    r"does not satisfy Python|requires a different Python|No interpreter found for Python"
+    r"|requires Python ?[>=<~]"
+)
+_PYTHON_FOUND = r"(?:current Python version \(|different Python: )(\d+\.\d+(?:\.\d+)?)"
 
 
 def known_cause(command: str, words: str) -> Cause | None:
@@ -44,11 +51,8 @@ def known_cause(command: str, words: str) -> Cause | None:
             "behind a proxy that looks into TLS, export NODE_EXTRA_CA_CERTS, SSL_CERT_FILE and"
             " REQUESTS_CA_BUNDLE with the file of its authority where your host starts",
         )
-    if re.search(_OLD_NODE, words):
-        return Cause(
-            "it needs another version of Node",
-            "install it (`node --version` says which one is found), or name it by its full path",
-        )
+    if (version := _another_version(words)) is not None:
+        return version
     if not fetches_packages(command):
         return None
     # Before the network: what is not there is not fetched either.
@@ -61,5 +65,26 @@ def known_cause(command: str, words: str) -> Cause | None:
             f"`{runner}` does not reach its registry",
             "export HTTPS_PROXY where your host starts if there is a proxy; in a sandbox the"
             " entry needs `allow_network`",
+        )
+    return None
+
+
+def _another_version(words: str) -> Cause | None:
+    """A server that is for another Node or Python than the one that was found."""
+    if re.search(_OLD_NODE, words):
+        found = re.search(_NODE_FOUND, words)
+        which = f"found is {found[1]}" if found else "`node --version` says which one is found"
+        return Cause(
+            "it needs another version of Node",
+            f"install it ({which}), or name it by its full path",
+        )
+    # Before a missing package: uv says of both that there is no solution.
+    if re.search(_OLD_PYTHON, words):
+        found = re.search(_PYTHON_FOUND, words)
+        which = f"found is {found[1]}" if found else "`python3 --version` says which one is found"
+        return Cause(
+            "it needs another version of Python",
+            f'install it ({which}); for `uvx`, "--python" and the version stand before the package'
+            " in `args`",
         )
     return None

@@ -57,7 +57,7 @@ async def fault_from_silence(
         hint = by_hand
     elif fetches_packages(entry.command):
         message += f"; `{runner}` printed nothing: it still fetches, or does not reach its registry"
-        hint = f"{by_hand}; if it is only slow, {_SLOW}"
+        hint = f"see why with `switchboard doctor --deep`; if it is only slow, {_SLOW}"
     else:
         message += f"; `{runner}` runs and printed nothing"
         hint = f"{by_hand}; if it is only slow, {_SLOW}"

@@ -9,6 +9,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 
+import msgspec
 from msgspec import Struct
 
 from switchboard import __version__
@@ -26,6 +27,7 @@ from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
+from switchboard.daemon.desk.runner_versions import runner_versions
 from switchboard.ipc.paths import places_from
 from switchboard.providers.source import Finding
 from switchboard.providers.table import configured
@@ -44,6 +46,12 @@ USAGE = Usage(
     details="The exit code is 1 when something is wrong, not when it could be better.",
 )
 
+# Otherwise npm tries for more than a minute before it says why it cannot fetch anything.
+_IMPATIENT = {
+    "npm_config_fetch_retries": "1",
+    "npm_config_fetch_retry_mintimeout": "1000",
+    "npm_config_fetch_retry_maxtimeout": "1000",
+}
 _PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "uvicorn", "httpx2")
 
 
@@ -58,6 +66,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     """What was looked at and what was found."""
 
     versions: dict[str, str]
+    # Of the programs that start the configured servers: `node`, `npx`, `uv` and the like.
+    runners: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     loop: str
     workspace: str
     home: str
@@ -79,6 +89,9 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     def lines(self, style: Style) -> Iterator[str]:
         names = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         yield f"versions   {names}"
+        if self.runners:
+            told = ", ".join(f"{name} {number}" for name, number in self.runners.items())
+            yield f"runners    {told}"
         yield f"loop       {self.loop}"
         yield f"workspace  {style.paths(self.workspace)}"
         yield f"home       {style.paths(self.home)}"
@@ -113,7 +126,9 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
 
 
 def run(request: CommandRequest) -> Report:
-    findings: list[Finding] = []
+    places = find_places(request.environ, request.workspace, [])
+    # Where nothing can be kept, what else is wrong follows from that.
+    findings = [*about_home(places.home)]
     settings: Settings | None = None
     started: tuple[Server, ...] = ()
     vault = ""
@@ -129,8 +144,7 @@ def run(request: CommandRequest) -> Report:
         findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
         findings += _about_sandbox(settings)
-        listener = settings.listener
-        findings += about_port(listener.transport, listener.host, listener.port)
+        findings += about_port(settings.listener)
         if has_vault(settings):
             # Ciphers take a while to load, and few have a vault.
             from switchboard.cli.verbs.parts.vault.findings import vault_findings  # noqa: PLC0415
@@ -147,11 +161,10 @@ def run(request: CommandRequest) -> Report:
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
             started = asyncio.run(_start(request, settings, findings))
-    places = find_places(request.environ, request.workspace, [])
-    findings += about_home(places.home)
     findings += about_daemons(places_from(dict(request.environ)))
     return DoctorReport(
         versions=_versions(),
+        runners=runner_versions(settings.servers, request.environ) if settings else {},
         loop="uvloop" if "uvloop" in _versions() else "asyncio",
         workspace=places.workspace,
         home=places.home,
@@ -269,7 +282,9 @@ async def _start(
     request: CommandRequest, settings: Settings, findings: list[Finding]
 ) -> tuple[Server, ...]:
     request.talk.progress(f"starting {counted(len(settings.servers), 'server')} …")
-    async with own_caller(settings, request.environ) as caller:
+    # Somebody waits for this: a package runner that does not get through says so at once.
+    environ = {**_IMPATIENT, **request.environ}
+    async with own_caller(settings, environ) as caller:
         asked = caller.introspect(IntrospectRequest(), hear=partial(tell_news, request.talk))
         suites = (await asked).suites
     for suite in suites:

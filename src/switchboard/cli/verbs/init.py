@@ -13,6 +13,7 @@ from switchboard.cli.render import hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
+from switchboard.cli.verbs.parts.home_check import check_home
 from switchboard.cli.verbs.parts.importing.foreign_servers import (
     ImportedServer,
     UnreadFile,
@@ -128,6 +129,7 @@ def _imported_lines(server: ImportedServer, verb: str) -> Iterator[str]:
 
 
 def run(request: CommandRequest) -> Report:
+    check_home(request)
     places = places_for(request)
     dry_run = request.arguments.has("dry-run")
     folder = os.path.join(places.workspace, ".switchboard")

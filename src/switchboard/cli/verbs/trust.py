@@ -8,6 +8,7 @@ from msgspec import Struct
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.home_check import check_home, told_of_home
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
 from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem, trust_items
@@ -116,6 +117,11 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
 def run(request: CommandRequest) -> Report:
     arguments = request.arguments
     with_folder = _check(arguments)
+    is_changing = bool(arguments.words) or with_folder
+    if is_changing:
+        check_home(request)
+    else:
+        told_of_home(request)
     # Only the record counts here, not a variable that trusts everything.
     settings = settings_for(request, trust_workspace="0")
     # What was trusted once may be gone from the files, and its trust can still be taken back.
@@ -124,7 +130,7 @@ def run(request: CommandRequest) -> Report:
         if name not in known:
             raise no_server(name, known, "this workspace brings nothing along that needs trust")
     done = Done()
-    if arguments.words or with_folder:
+    if is_changing:
         decide = _revoke if arguments.has("revoke") else _trust
         done = decide(request, settings, with_folder=with_folder)
         settings = settings_for(request, trust_workspace="0")

@@ -65,9 +65,18 @@ def discreet_fault(fault: Fault, hide: Redact) -> Fault:
     said = (fault.message, fault.hint, fault.private)
     told = tuple(map(hide, said))
     details = without_secrets(dict(fault.details), hide)
-    if told == said and details == fault.details:
+    owner = without_secrets(dict(fault.owner), hide)
+    if told == said and details == fault.details and owner == fault.owner:
         return fault
     message, hint, private = told
-    other = Fault(fault.code, fault.reason, message, hint=hint, details=details, private=private)
+    other = Fault(
+        fault.code,
+        fault.reason,
+        message,
+        hint=hint,
+        details=details,
+        private=private,
+        owner=owner,
+    )
     other.__cause__ = fault.__cause__
     return other

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.home_check import check_home
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.trusting.consent import (
@@ -22,7 +23,7 @@ from switchboard.cli.verbs.parts.trusting.consent import (
 from switchboard.cli.verbs.parts.trusting.trust_items import trust_items
 from switchboard.cli.verbs.servers.typed_server import OPTIONS, TypedServer, typed_server
 from switchboard.config.locate import Places
-from switchboard.config.problems import ConfigInvalid, Problem, shown_path
+from switchboard.config.problems import ConfigInvalid, shown_path
 from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
 from switchboard.core.origins import Scope
 from switchboard.settings.freeze import entry_from_fields
@@ -88,11 +89,11 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
 def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     typed = typed_server(request.arguments, request.environ)
+    check_home(request)
     if request.arguments.has("global"):
         # What is in the home runs without another question.
         check_consent(request)
     places = places_for(request)
-    _check_home(places.home)
     scope = Scope.HOME if request.arguments.has("global") else Scope.WORKSPACE
     folder = places.home if scope is Scope.HOME else os.path.join(places.workspace, ".switchboard")
     path = os.path.join(folder, "mcp.json")
@@ -118,14 +119,6 @@ def _first_settings(request: CommandRequest, places: Places, scope: Scope) -> st
     """Where settings are written for whoever has none: by a person alone, as all of the home."""
     is_persons = scope is Scope.HOME or (is_terminal(sys.stdin) and not why_no_consent(request))
     return first_home_config(places) if is_persons else ""
-
-
-def _check_home(home: str) -> None:
-    """Raise where nothing could be kept: an entry that nobody can trust is of no use."""
-    if os.path.lexists(home) and not (os.path.isdir(home) and os.access(home, os.W_OK)):
-        message = "the folder of Switchboard cannot be written, so no server can be trusted"
-        hint = "make it a folder that you can write, or name another with `--home`"
-        raise ConfigInvalid([Problem(path=home, message=message, hint=hint)])
 
 
 def _placed(error: ConfigInvalid, places: Places) -> ConfigInvalid:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.home_check import check_home
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.trusting.consent import why_no_consent
 from switchboard.cli.verbs.servers.naming import Switched, server_names, tell_daemon
@@ -41,6 +42,7 @@ class EnableReport(Report, frozen=True, kw_only=True, tag="switchboard.enable/1"
 
 
 def run(request: CommandRequest) -> Report:
+    check_home(request)
     settings = usable_for(request)
     wanted = [name for name, _ in server_names(settings, request.arguments.words)]
     workspace = settings.workspace

@@ -8,6 +8,7 @@ from msgspec import Struct
 from switchboard.cli.render import columns, hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.home_check import told_of_home
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
 from switchboard.config.problems import Problem
@@ -55,6 +56,8 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
     folder_trusted: bool = False
     # The servers of the user's own that start in an empty folder instead.
     starts_apart: tuple[str, ...] = ()
+    # Why nothing can be kept in the home.
+    home_problem: str = ""
     # What in the configuration is not as it should be, each in one line.
     warnings: tuple[str, ...] = ()
     # Why files are left out.
@@ -160,9 +163,11 @@ def _state_of(server: ListedServer) -> str:
 
 
 def run(request: CommandRequest) -> Report:
+    home_problem = told_of_home(request)
     settings = usable_here(usable_for(request))
     return ListReport(
         workspace=settings.workspace,
+        home_problem=home_problem,
         servers=listed_servers(settings),
         folder_trusted=settings.folder_trusted,
         starts_apart=tuple(

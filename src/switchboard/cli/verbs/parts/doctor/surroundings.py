@@ -1,7 +1,5 @@
 """What `doctor` finds around a configuration: the home, the daemons there, the port."""
 
-import os
-import shlex
 import socket
 from collections.abc import Iterator
 
@@ -13,31 +11,21 @@ from switchboard.core.faults import Fault
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.protocol import ABI
 from switchboard.providers.source import Finding
+from switchboard.settings.placing.usable_home import home_fault
+from switchboard.settings.sections import Listener
 from switchkit.cli.columns import counted
+from switchkit.platform import Unknown
+from switchkit.platform.ports import holder, listening
+
+# Of a command line.
+_MOST_CHARS = 80
 
 
 def about_home(home: str) -> Iterator[Finding]:
     """A home where nothing can be written down: no trust, no server, no approval."""
-    at = shlex.quote(home)
-    if os.path.lexists(home) and not os.path.isdir(home):
-        yield Finding(
-            severity="error",
-            subject="home",
-            message=f"`{home}` is no folder, so nothing can be kept there",
-            hint=f"move it away (mv {at} {at}.old), or set SWITCHBOARD_HOME to another folder",
-        )
-        return
-    # What is not there yet is made below the first folder that is.
-    there = home
-    while not os.path.isdir(there) and there != os.path.dirname(there):
-        there = os.path.dirname(there)
-    if not os.access(there, os.W_OK | os.X_OK):
-        yield Finding(
-            severity="error",
-            subject="home",
-            message=f"`{there}` cannot be written, so `add` and `trust` fail",
-            hint=f"chmod u+rwx {shlex.quote(there)}, or set SWITCHBOARD_HOME to another folder",
-        )
+    if (fault := home_fault(home)) is not None:
+        message = f"`{home}`: {fault.message}"
+        yield Finding(severity="error", subject="home", message=message, hint=fault.hint)
 
 
 def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
@@ -77,20 +65,39 @@ def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
         )
 
 
-def about_port(transport: str, host: str, port: int) -> Iterator[Finding]:
-    """Whether somebody else listens where this configuration wants to."""
-    if transport == "stdio" or not port:
+def about_port(listener: Listener) -> Iterator[Finding]:
+    """Whether somebody else listens where `serve --http` would."""
+    host, port = listener.host, listener.port
+    if not port:
         return
     try:
         with socket.create_server((host, port), family=_family(host)):
             return
     except OSError as error:
+        who = _holder(port)
+        if "switchboard" in who:
+            # It is us who serve there.
+            return
+        taken = f"is taken by {who}" if who else f"cannot be had: {error.strerror}"
+        is_wanted = listener.transport == "http"
         yield Finding(
-            severity="warning",
-            subject="server.port",
-            message=f"port {port} of {host} cannot be had: {error.strerror}",
-            hint="end whoever listens there, or set another `server.port`",
+            severity="warning" if is_wanted else "note",
+            subject="server.port" if is_wanted else "port",
+            message=f"port {port} of {host} {taken}"
+            + ("" if is_wanted else ", so `switchboard serve --http` needs another"),
+            hint="end whoever listens there, or set another `server.port`"
+            if is_wanted
+            else "switchboard serve --http --port NUMBER",
         )
+
+
+def _holder(port: int) -> str:
+    """Who has a port, as far as the system tells us."""
+    try:
+        found = holder(listening().get(port, set()))
+    except Unknown:
+        return ""
+    return f"process {found.pid} (`{found.command[:_MOST_CHARS]}`)" if found is not None else ""
 
 
 def _family(host: str) -> socket.AddressFamily:
