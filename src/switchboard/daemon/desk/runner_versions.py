@@ -16,7 +16,7 @@ _BESIDE = {
     "uvx": ("uv",),
 }
 _KNOWN = frozenset((*_BESIDE, "node", "bun", "bunx", "deno", "uv", "pipx", "docker", "podman"))
-_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_VERSION = re.compile(r"(?<!\d)\d{1,9}(?:\.\d{1,9}){1,3}")
 _PATIENCE_S = 10.0
 _NOT_FOUND = "not found"
 
@@ -46,4 +46,4 @@ def _version(name: str, environ: Mapping[str, str]) -> str:
     except OSError:
         return ""
     version = _VERSION.search(told.stdout)
-    return version[0].rstrip(",") if version is not None else ""
+    return version[0] if version is not None else ""
