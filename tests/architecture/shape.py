@@ -99,6 +99,11 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
     Allowance("cli/verbs/parts/servers.py", {"sandbox:limits"}, "it shows limits in words"),
+    Allowance(
+        "cli/verbs/parts/trusting/trust_items.py",
+        {"children:environment"},
+        "it shows what of the shell a server is given",
+    ),
     Allowance("children/server_launches.py", {"sandbox:limits"}, "as above, to who is asked"),
     Allowance("settings/workspace_limits.py", {"sandbox:limits"}, "it keeps the smaller of two"),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),

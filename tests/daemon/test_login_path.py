@@ -5,10 +5,11 @@ from pathlib import Path
 
 from daemon.test_scopes import report
 from support.daemons import shim, status
+from support.requirements import attack
 from support.workspace import Workspace, child_command, server
 
 # What a desktop gives the programs that it starts.
-SPARSE = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/bash"}
+SPARSE = {"PATH": "/usr/bin:/bin"}
 
 
 def own_program(workspace: Workspace) -> Path:
@@ -24,7 +25,8 @@ def own_program(workspace: Workspace) -> Path:
 
 
 def login_says(workspace: Workspace, text: str) -> None:
-    (workspace.user_home / ".bash_profile").write_text(text, "utf-8")
+    # Every shell that an account may have reads it, if it has no other.
+    (workspace.user_home / ".profile").write_text(text, "utf-8")
 
 
 async def test_the_path_of_the_login_shell_is_added_at_the_end(workspace: Workspace) -> None:
@@ -62,3 +64,19 @@ async def test_a_shell_that_never_ends_keeps_nobody_waiting(workspace: Workspace
         assert result["isError"]
         assert "boards" in (status(workspace) or {})
     workspace.stop_daemon()
+
+
+@attack("T5")
+async def test_the_shell_is_that_of_the_account_whatever_a_client_says(
+    workspace: Workspace,
+) -> None:
+    tools = own_program(workspace)
+    login_says(workspace, f'export PATH="{tools}:$PATH"\n')
+    ran = workspace.user_home / "ran"
+    evil = workspace.root / "evil.sh"
+    evil.write_text(f'#!/bin/sh\ntouch "{ran}"\n', "utf-8")
+    evil.chmod(0o755)
+    for shell in (str(evil), "evil.sh", "./evil.sh"):
+        async with shim(workspace, env={**SPARSE, "SHELL": shell}) as client:
+            await report(client, "mine_suite")
+    assert not ran.exists()

@@ -64,19 +64,27 @@ async def test_certificates_proxies_and_places_reach_every_server(
     workspace: Workspace, in_process: bool
 ) -> None:
     env = {**EVERYTHING, **({"SWITCHBOARD_IN_PROCESS": "1"} if in_process else {})}
+    workspace.mcp_json({"mine": server(child_command("echo_child"))}, scope="home")
     async with shim(workspace, env=env) as client:
-        found = await environment(client, "echo_suite")
-    for name, value in {**CERTIFICATES, **PROXIES, **PLACES}.items():
-        assert found[name] == value or "redacted" in found[name]
-    assert not found.keys() & {*OF_NPM, *OF_UV, *OF_PIP, *LOADING}
+        for suite in ("echo_suite", "mine_suite"):
+            found = await environment(client, suite)
+            expected = {**CERTIFICATES, **PROXIES, **PLACES}
+            if suite == "echo_suite":
+                # A login is the user's, and this server is the workspace's.
+                assert expected.pop("HTTPS_PROXY") not in found.values()
+            for name, value in expected.items():
+                assert found[name] == value or "redacted" in found[name]
+            assert not found.keys() & {*OF_NPM, *OF_UV, *OF_PIP, *LOADING}
 
 
 async def test_variables_of_a_package_runner_reach_that_runner_alone(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     runs = {name: server([runner(tmp_path, name)]) for name in ("npx", "uvx", "pipx")}
-    workspace.mcp_json(runs)
+    workspace.mcp_json(runs, scope="home")
+    workspace.mcp_json({"theirs": runs["uvx"]})
     wanted = {"npx": OF_NPM, "uvx": OF_UV, "pipx": OF_PIP}
+    wanted["theirs"] = {"UV_NO_PROGRESS": "1"}
     async with shim(workspace, env=EVERYTHING) as client:
         for name, own in wanted.items():
             found = await environment(client, f"{name}_suite")
@@ -102,7 +110,7 @@ async def test_a_login_in_a_proxy_is_told_to_nobody(workspace: Workspace, tmp_pa
     loud = tmp_path / "uvx"
     loud.write_text('#!/bin/sh\necho "cannot reach $HTTPS_PROXY nor $UV_INDEX_URL" >&2\nexit 3\n')
     loud.chmod(0o755)
-    workspace.mcp_json({"loud": server([loud])})
+    workspace.mcp_json({"loud": server([loud])}, scope="home")
     async with shim(workspace, env=EVERYTHING) as client:
         told = text_of(await client.call("loud_suite", {"action": "introspect"}))
     assert "cannot reach" in told

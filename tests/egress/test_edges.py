@@ -10,6 +10,7 @@ import pytest
 
 from egress.test_proxy import Inspected, trusting
 from egress.world import SECRET, FakeResolver, Site, ok, way_out
+from support.requirements import attack
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.secrets.texts import injected_secrets
@@ -124,7 +125,14 @@ async def test_a_name_is_not_looked_up_before_anybody_agreed_to_it() -> None:
         assert resolver.asked == []
 
 
-@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "x-http-method", "X-Method-Override"])
+@attack("T6")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-HTTP-Method-Override", "x-http-method", "X-Method-Override"),
+        *("X_HTTP_Method_Override", "X-HTTP_Method-Override", "X-Original-Method"),
+    ],
+)
 async def test_a_header_asks_for_no_other_method(tmp_path: Path, name: str) -> None:
     parts = Inspected(tmp_path)
     async with Site().open(parts.context) as site:

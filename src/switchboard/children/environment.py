@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.bytecode import bytecode_variables
-from switchboard.children.starting.runner_variables import patterns_of, runner_variables
+from switchboard.children.starting.runner_variables import (
+    carries_login,
+    patterns_of,
+    runner_variables,
+)
 from switchboard.children.starting.runners import taken_from_folder
 from switchboard.ipc.environment import BASE_NAMES, CERTIFICATE_NAMES, PLACE_NAMES
 from switchkit.commands import search_path
@@ -60,9 +64,23 @@ def usual_names(entry: ServerEntry, environ: Mapping[str, str]) -> set[str]:
     if entry.sandbox_profile == "none":
         names.update(PLACE_NAMES)
     if _finds_network(entry):
-        names.update(CERTIFICATE_NAMES, PROXY_NAMES)
-        names.update(runner_variables((entry.command, *entry.args), environ))
+        names.update(CERTIFICATE_NAMES)
+        names.update(reaching_names(entry, environ))
     return names
+
+
+def reaching_names(entry: ServerEntry, environ: Mapping[str, str]) -> set[str]:
+    """Those by which proxies and registries are reached.
+
+    Logins there are the user's, and go to servers that the user wrote down. A server of a workspace
+    has one that its entry names in `env`, which is shown to who trusts it.
+    """
+    if not _finds_network(entry):
+        return set()
+    names = {*PROXY_NAMES, *runner_variables((entry.command, *entry.args), environ)}
+    if not entry.fingerprint:
+        return names
+    return {name for name in names if not carries_login(name, environ.get(name, ""))}
 
 
 def _usual(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:

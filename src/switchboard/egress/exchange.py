@@ -31,8 +31,10 @@ _SWITCHING = 101
 _HTTPS, _HTTP = 443, 80
 # With a credential on, an answer has to be one that we can read.
 _NOT_WITH_CREDENTIAL = frozenset({b"accept-encoding", b"range", b"if-range"})
-# Read by many frameworks in the place of the method.
-_OVERRIDES = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
+# Read by many frameworks in the place of the method. Some take `_` for `-`, so every name that
+# speaks of a method counts, however it is put together.
+_OVERRIDE = b"method"
+_HARMLESS = frozenset({b"access-control-request-method", b"mcp-method"})
 
 
 class RequestTarget(Struct, frozen=True):
@@ -165,12 +167,16 @@ def _check_method(request: h11.Request, target: RequestTarget, rule: EgressHost)
     why, says = "", ""
     if method not in rule.methods:
         why, says = "method-not-listed", f"{method} is not among the methods for {target.host}"
-    elif named := next((name for name, _ in request.headers if name in _OVERRIDES), b""):
+    elif named := next((name for name, _ in request.headers if _names_method(name)), b""):
         shown = named.decode("ascii", "replace")
         why = "method-override"
         says = f"`{shown}` is not passed on to {target.host}, which has a list of methods"
     if why:
         raise EgressRefusal(why, says, target.host, target.port)
+
+
+def _names_method(header: bytes) -> bool:
+    return _OVERRIDE in header and header not in _HARMLESS
 
 
 def check_request(request: h11.Request) -> None:

@@ -6,6 +6,7 @@ and only when a program was not found; what it says only adds folders at the end
 
 import asyncio
 import os
+import pwd
 from collections.abc import Iterable, Mapping
 
 from switchboard.children.schema import ServerEntry
@@ -18,7 +19,23 @@ from switchkit.reaper_client import Reaper
 _WAIT_S = 2.0
 _LONGEST_S = 15.0
 _MARK = "--switchboard-path--"
-_KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
+_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
+_PLAIN_SHELL = "/bin/sh"
+# Those of accounts that nobody logs in to.
+_NO_SHELLS = frozenset({"false", "nologin", "true"})
+
+
+def login_shell() -> str:
+    """The shell of the account, as the system has it.
+
+    Not by `SHELL`: a client takes that from files of the folder that it was opened in, too.
+    """
+    try:
+        shell = pwd.getpwuid(os.getuid()).pw_shell
+    except KeyError:
+        return _PLAIN_SHELL
+    is_one = os.path.isabs(shell) and os.access(shell, os.X_OK)
+    return shell if is_one and os.path.basename(shell) not in _NO_SHELLS else _PLAIN_SHELL
 
 
 class LoginPath:
@@ -33,7 +50,7 @@ class LoginPath:
         path = environ.get("PATH", "")
         if not any(_is_missing(entry, path) for entry in servers):
             return path
-        shell = environ.get("SHELL") or "/bin/sh"
+        shell = login_shell()
         key = shell, environ.get("HOME", "")
         if key not in self._asked:
             self._asked[key] = asyncio.ensure_future(self._ask(shell, environ))
@@ -57,6 +74,7 @@ class LoginPath:
             cwd=environ.get("HOME") or "/",
             env={
                 **{name: environ[name] for name in _KEPT if name in environ},
+                "SHELL": shell,
                 "PATH": os.defpath,
                 "TERM": "dumb",
             },

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from switchboard.children.environment import reaching_names
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import shown_origin
@@ -212,7 +213,7 @@ def _of_server(
         files=hashed_files(entry.seal, settings.workspace) if entry.seal else (),
         filled=dict(entry.filled),
         settings=dict(_settings(entry, settings)),
-        details=tuple(_beyond(entry)),
+        details=(*_beyond(entry), *_given(entry, environ)),
         sandbox=server.sandbox,
         natural_language=server.natural_language,
         left_out=_unbound(entry.fingerprint) or server.left_out,
@@ -246,6 +247,12 @@ def _beyond(entry: ServerEntry) -> Iterator[str]:
         yield _ANYTHING
     elif entry.seal is not None and is_interpreter(entry.seal):
         yield _BESIDE
+
+
+def _given(entry: ServerEntry, environ: Mapping[str, str]) -> Iterator[str]:
+    """What it has of the user's shell without having asked for it."""
+    if names := sorted(name for name in reaching_names(entry, environ) if environ.get(name)):
+        yield f"it is given, of your shell: {', '.join(names)} (never one with a login in it)"
 
 
 def _unbound(fingerprint: str) -> str:
