@@ -2,7 +2,8 @@
 
 import re
 
-from support.workspace import CHECKOUT
+from cli.commands import switchboard
+from support.workspace import CHECKOUT, Workspace
 from switchboard.cli.options import GLOBAL_OPTIONS
 from switchboard.cli.table import VERBS, loaded
 from switchkit.cli.usage import Usage
@@ -29,3 +30,19 @@ def test_the_table_of_verbs_and_their_own_words_agree() -> None:
         assert usage.verb == name
         assert usage.summary.endswith(".")
         assert not verb.summary.endswith(".")
+
+
+def test_help_fits_a_terminal(workspace: Workspace) -> None:
+    for verb in VERBS:
+        lines = switchboard(workspace, verb, "--help").out.splitlines()
+        assert [line for line in lines if len(line) > 100] == [], verb
+
+
+def test_it_is_installed_in_a_way_that_every_system_allows() -> None:
+    """Debian, Ubuntu and Homebrew close the Python of the system to pip (PEP 668)."""
+    pages = [CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md")]
+    texts = {page.name: page.read_text("utf-8") for page in pages}
+    assert "\nuv tool install . " in texts["README.md"]
+    assert "`pipx install .`" in texts["README.md"]
+    outside = re.compile(r"(?<!pipx )(?<!tool )\bpip install ")
+    assert [name for name, text in texts.items() if outside.search(text)] == []
