@@ -292,3 +292,24 @@ async def test_a_loose_server_of_scope_session_is_still_nobody_elses(workspace: 
     workspace.config_json({"suites": {"echo": {"scope": "session", "share": "loose"}}})
     async with shim(workspace) as one, shim(workspace) as two:
         assert (await report(one))["pid"] != (await report(two))["pid"]
+
+
+async def test_commands_use_the_server_that_clients_have_warm(workspace: Workspace) -> None:
+    """What is typed at a terminal starts no second process, and finds what the first one holds."""
+    workspace.mcp_json({"table": server(child_command("keeping_child"))})
+    args = {"name": "t", "value": "forty-two"}
+    async with shim(workspace) as client:
+        await client.call_subtool("table_suite", "keep", args)
+        for words in (("introspect", "table"), ("call", "table", "recall", "name=t")):
+            command = workspace.command(*words)
+            asking = partial(
+                subprocess.run,
+                command,
+                cwd=workspace.root,
+                env=workspace.env,
+                capture_output=True,
+                check=True,
+            )
+            said = (await asyncio.to_thread(asking)).stdout.decode()
+        assert "forty-two" in said
+        assert len(children_named(workspace, "table")) == 1

@@ -1,6 +1,7 @@
 """Clients that cannot ask are kept waiting while a person answers at the desk."""
 
 import asyncio
+import re
 import sys
 
 import pytest
@@ -77,6 +78,8 @@ async def test_a_later_identical_call_uses_the_approval_and_only_one_does(gate: 
         refused = fault(await run(client, "write", text="later"))
         assert refused["reason"] == "approval-required"
         assert refused["details"]["approval_id"] in refused["hint"]
+        # A time as people and models read it, not a number of seconds.
+        assert re.fullmatch(r"2\d{3}-\d\d-\d\dT[\d:.]+Z", refused["details"]["expires_at"])
         assert gate.written == []
         entry = await gate.decide("approve")
         assert entry["id"] == refused["details"]["approval_id"]
