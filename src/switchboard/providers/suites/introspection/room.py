@@ -34,7 +34,7 @@ class Room(Struct, frozen=True):
 
 
 UNBOUNDED = Room()
-# Whoever we know nothing of: no host that was looked at cuts less.
+# Whoever we know nothing of: what the hosts below show of a model that they know.
 UNKNOWN = Room(letters=40_000, tokens=10_000)
 # Claude Code puts what is longer than 50,000 characters, or 25,000 tokens, into a file, and shows
 # 2,000 characters of it.
