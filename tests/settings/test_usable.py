@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from settings.ground import Ground
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.config.problems import ConfigInvalid
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
@@ -181,3 +181,24 @@ def test_type_and_transport_must_not_differ_and_its_place_is_told(ground: Ground
     assert "another name of `transport`" in problem.message
     ground.put(ground.home / "mcp.json", {"mcpServers": {"x": {"type": "http", "command": "a"}}})
     assert {problem.key for problem in ground.refused()} >= {"mcpServers.x.command"}
+
+
+@attack("T8")
+@pytest.mark.parametrize("text", [b"mine plain theirs = = \n", b"\xff\xfe", b"", None])
+def test_a_broken_file_of_a_workspace_takes_no_server_of_the_home_away(
+    ground: Ground, text: bytes | None
+) -> None:
+    ground.put(ground.home / "mcp.json", MINE)
+    ground.put(ground.own / "mcp.json", THEIRS)
+    path = ground.own / "config.toml"
+    if text is None:
+        path.mkdir(parents=True)
+    elif text:
+        path.write_bytes(text)
+    else:
+        path.symlink_to("/etc/passwd")
+    settings = usable(ground)
+    assert [file.path for file in settings.broken] == [str(path)]
+    assert [*names(settings)][:2] == ["mine", "plain"]
+    assert all(entry.trust_annotations for entry in settings.servers[:2])
+    assert "theirs" not in names(settings)

@@ -5,6 +5,7 @@ consent. The notes lie in the home and not behind a socket, because whoever type
 its variables, and with them the daemon that it would ask.
 """
 
+import fcntl
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -45,20 +46,23 @@ def noted(home: str, pid: int, clients: Iterable[int], *, is_open: bool = False)
     )
     folder = os.path.join(home, _FOLDER)
     path = os.path.join(folder, f"{pid}-{os.urandom(4).hex()}.json")
-    with suppress(OSError):
-        make_private_folder(folder)
-        # Under another name first: nobody reads half of it.
-        handle = open_private(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            os.write(handle, msgspec.json.encode(served))
-        finally:
-            os.close(handle)
-        os.rename(f"{path}.new", path)
+    handle = -1
     try:
+        with suppress(OSError):
+            make_private_folder(folder)
+            # Under another name first: nobody reads half of it.
+            handle = open_private(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            # Ends with us, and is seen where our number means nothing. Not every disk has locks.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(handle, msgspec.json.encode(served))
+            os.rename(f"{path}.new", path)
         yield
     finally:
         with suppress(OSError):
             os.unlink(path)
+        if handle >= 0:
+            os.close(handle)
 
 
 def served_now(home: str) -> list[Served]:
@@ -77,13 +81,17 @@ def served_now(home: str) -> list[Served]:
         try:
             with open(path, "rb") as file:
                 served = msgspec.json.decode(file.read(), type=Served)
+                is_elsewhere = served.namespace != here
+                is_held = is_elsewhere and _is_held(file.fileno())
         except FileNotFoundError:
             continue
         except (OSError, msgspec.MsgspecError) as refused:
             raise _unknown(path) from refused
-        if served.namespace != here:
-            continue
-        if is_gone(*served.server):
+        if is_held:
+            # Whether its client is above us cannot be seen from here, nor from a place that a
+            # client made for its shell.
+            raise _elsewhere()
+        if is_elsewhere or is_gone(*served.server):
             # It ended without a word.
             with suppress(OSError):
                 os.unlink(path)
@@ -92,9 +100,29 @@ def served_now(home: str) -> list[Served]:
     return found
 
 
+def _is_held(handle: int) -> bool:
+    """Whether the process that wrote a note still runs."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
 def clients_of(served: Iterable[Served]) -> frozenset[tuple[int, int]]:
     """All clients, each with when it began."""
     return frozenset(client for each in served for client in each.clients)
+
+
+def _elsewhere() -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        "clients-unknown",
+        "a client is served in another count of processes (a container, or a sandbox), so that "
+        "nobody can tell from here whether it started this command",
+        hint="type it in a terminal of your own, outside of any sandbox or container; "
+        "else end that client first",
+    )
 
 
 def _unknown(path: str) -> Fault:

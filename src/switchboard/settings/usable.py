@@ -81,22 +81,44 @@ def last_readings(settings: Iterable[Settings]) -> StandIns:
 
 
 def _cautious(settings: Settings, paths: Iterable[str]) -> Settings:
-    """Nothing that an unreadable file may have forbidden or confined runs unasked."""
-    texts = {os.path.basename(path): read_text(path, []) for path in paths}
+    """Nothing that an unreadable file may have forbidden or confined runs unasked.
+
+    A file of the workspace speaks of the servers of the workspace: those of the home are not its to
+    take away.
+    """
+    texts: dict[str, str | None] = {}
+    own: set[str] = set()
+    for path in paths:
+        shown = path if _is_of_workspace(settings, path) else os.path.basename(path)
+        if shown != path:
+            own.add(shown)
+        texts[shown] = read_text(path, [])
     kept: list[ServerEntry] = []
     left_out = list(settings.omitted)
     for entry in settings.servers:
-        named = [name for name, text in texts.items() if not text or entry.name in text]
+        named = [
+            name
+            for name, text in texts.items()
+            if (name in own or entry.fingerprint) and (not text or entry.name in text)
+        ]
         if named:
-            reason = f"`{named[0]}` cannot be used, and may hold settings of it"
+            reason = f"`{os.path.basename(named[0])}` cannot be used, and may hold settings of it"
             left_out.append(Omission(entry=entry, reason=reason, hint=_MEND_IT))
         else:
             kept.append(entry)
     return replace(
         settings,
         # What only reads is a server's word, which that file may have told us not to take.
-        servers=tuple(replace(entry, trust_annotations=False) for entry in kept),
+        servers=tuple(
+            replace(entry, trust_annotations=False) if own or entry.fingerprint else entry
+            for entry in kept
+        ),
         omitted=tuple(left_out),
         is_guarded=True,
         approval_channel="none" if settings.approval_channel == "none" else "console",
     )
+
+
+def _is_of_workspace(settings: Settings, path: str) -> bool:
+    is_homes = os.path.dirname(path) == settings.home
+    return not is_homes and path.startswith(settings.workspace.rstrip(os.sep) + os.sep)
