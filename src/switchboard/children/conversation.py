@@ -32,7 +32,7 @@ from switchboard.children.listings.listing import (
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import MOST_REPEATS
 from switchboard.core.channel import Channel
-from switchboard.core.events import ChildToolsSkipped
+from switchboard.core.events import ChildTalkedNonsense, ChildToolsSkipped
 from switchboard.core.faults import Fault, ScopeMissing
 from switchboard.core.levels import LEVELS, reaches
 from switchboard.core.loop.tasks import TaskSet
@@ -44,6 +44,7 @@ from switchboard.wire.pending import PeerLost
 T = TypeVar("T")
 
 LOGIN_REQUIRED = "login-required"
+_ORDERS = "its title or instructions give a model orders, and are shown to nobody"
 _NOTHING = Listing()
 
 
@@ -267,6 +268,8 @@ class Conversation:
                 listing = await fetch_listing(kind, partial(self.ask_plainly, link, METHODS[kind]))
         except MsgspecError as error:
             raise fault_from_malformed_listing(self._name, error) from error
+        if kind == "tools" and connection.greeting.gives_orders:
+            self._events.emit(ChildTalkedNonsense(child=self._name, what=_ORDERS))
         if isinstance(listing, ToolListing) and is_modern and connection.entry.transport == "http":
             listing = without_invalid_headers(listing)
         if listing.malformed or listing.oversized:

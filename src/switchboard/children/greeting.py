@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from switchboard import __version__
 from switchboard.children.listings.legible import plain
 from switchboard.children.schema import Protocol, Sharing
+from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.sessions import Era, Session
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
@@ -44,6 +45,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     # Its name for people, and how it wants to be used; empty where it does not say.
     title: str = ""
     instructions: str = ""
+    # Whether it has words for either that give a model orders, which are shown to nobody.
+    gives_orders: bool = False
     # What every request of the modern era says of itself; empty for the other.
     meta: bytes = b""
 
@@ -67,14 +70,32 @@ class _About(Struct, rename="camel"):
     @property
     def title(self) -> str:
         """Its name for people, in letters that are seen."""
+        return _judged(self._title)
+
+    @property
+    def manual(self) -> str:
+        """Its instructions, likewise."""
+        return _judged(self._manual)
+
+    @property
+    def gives_orders(self) -> bool:
+        """Whether either is meant for a model and against its user."""
+        return gives_orders(self._title) or gives_orders(self._manual)
+
+    @property
+    def _title(self) -> str:
         info = _member(self.meta, SERVER_INFO_KEY) or self.server_info
         title = _member(info, "title")
         return plain(title) if isinstance(title, str) else ""
 
     @property
-    def manual(self) -> str:
-        """Its instructions, likewise."""
+    def _manual(self) -> str:
         return plain(self.instructions) if isinstance(self.instructions, str) else ""
+
+
+def _judged(words: str) -> str:
+    """Words that a model may read: none, if they give it orders as no tool may either."""
+    return "" if gives_orders(words) else words
 
 
 class _Initialized(_About, rename="camel"):
@@ -175,6 +196,7 @@ async def _discover(peer: Peer) -> Greeting:
     return Greeting(
         title=found.title,
         instructions=found.manual,
+        gives_orders=found.gives_orders,
         era=Era.MODERN,
         protocol=mutual[-1],
         capabilities=found.capabilities,
@@ -207,6 +229,7 @@ async def _handshake(peer: Peer, capabilities: Mapping[str, Any]) -> Greeting:
     return Greeting(
         title=agreed.title,
         instructions=agreed.manual,
+        gives_orders=agreed.gives_orders,
         era=Era.HANDSHAKE,
         protocol=agreed.protocol_version,
         capabilities=agreed.capabilities,

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 # Told the name of a suite, what its server said of itself, and the names of its tools.
 Learn = Callable[[str, Greeting, Iterable[str]], None]
 
+_WITHHELD = (
+    "(Switchboard does not show what this server says of itself: it gives a model orders that its "
+    "user may not be meant to see.)"
+)
 # A disk that takes longer than this to write a few lines is not waited for.
 _KEEPING_S = 5.0
 
@@ -253,7 +257,9 @@ class SuitesProvider:
             return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
         names = _found(suite, subtool, listing)
         await self._learn_from(suite, child, listing)
-        words = suite.news(call.session.holder, child.connection.greeting.instructions)
+        greeting = child.connection.greeting
+        said = greeting.instructions or (_WITHHELD if greeting.gives_orders else "")
+        words = suite.news(call.session.holder, said)
         if not names:
             text = suite.introspect(listing, host, words)
         else:
