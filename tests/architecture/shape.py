@@ -397,6 +397,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.procs.run.ProcessRun",
     ): "few hosts are started without a search path, and a first listing starts nothing",
     ("daemon/sessions/login_path.py", "switchboard.procs.spawn.SpawnSpec"): "as above",
+    (
+        "providers/suites/words/kept_words.py",
+        "switchkit.locks.FolderLock",
+    ): "a listing only reads, and everyone waits for the first one",
     **{
         (f"daemon/board/{name}.py", "switchboard.daemon.board.run_service.open_runs"): (
             "few boards have agents"

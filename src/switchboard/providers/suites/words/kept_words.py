@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.schema import as_a_process
 from switchkit.files import make_folder, replace_file
-from switchkit.locks import FolderLock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,6 +108,9 @@ class KeptWords:
     def keep(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
         """Keep what a server says of itself now. For a thread of its own."""
         # A home that cannot be written has plain descriptions.
+        # A listing only reads, and everyone waits for the first one.
+        from switchkit.locks import FolderLock  # noqa: PLC0415
+
         with contextlib.suppress(OSError):
             make_folder(folder := os.path.dirname(self._path))
             # Servers that are introspected at once are learned at once, and none may be lost.
