@@ -13,6 +13,7 @@ from support.daemons import daemon_pid, is_there, log_text, shim, status
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.measuring import unmeasured
 from support.processes import alive, children_of, until_gone, until_true
+from support.requirements import attack
 from support.workspace import Workspace
 
 
@@ -186,3 +187,15 @@ async def test_options_may_stand_before_the_verb(workspace: Workspace, tmp_path:
         await client.initialize()
         assert set(await client.tools()) == {"echo_suite"}
         assert len((status(workspace) or {})["sessions"]) == 1
+
+
+@attack("T10")
+@pytest.mark.parametrize("files", ["0,1", "999,998", "abc", "3", "-1,-1", "1,1", "9" * 30 + ",4"])
+@pytest.mark.parametrize("in_process", [False, True], ids=["daemon", "in-process"])
+async def test_a_ledger_that_a_client_made_up_is_none(
+    workspace: Workspace, files: str, in_process: bool
+) -> None:
+    env = {"SWITCHBOARD_LEDGER_FDS": files}
+    env |= {"SWITCHBOARD_IN_PROCESS": "1"} if in_process else {}
+    async with shim(workspace, env=env) as client:
+        assert "echo_suite" in await client.tools()

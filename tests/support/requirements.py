@@ -17,7 +17,7 @@ MANIFEST = Path(__file__).parents[1] / "requirements"
 LAST_OF_SEED = {0: 153, 1: 78, 2: 108, 3: 121, 4: 91}
 
 # How many there are of each kind, from 1 on, and those of which only some are ours to prove.
-ATTACKS = {"B": 32, "N": 13, "R": 4, "S": 8, "D": 10, "W": 4, "A": 7, "F": 5, "X": 2, "T": 9}
+ATTACKS = {"B": 32, "N": 13, "R": 4, "S": 8, "D": 10, "W": 4, "A": 7, "F": 5, "X": 2, "T": 10}
 SINGLE_ATTACKS = ("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H60", "H64")
 
 _ATTACK = re.compile(r"(?P<id>[A-Z]\d{1,2}) (?P<says>\S.*)")

@@ -78,7 +78,11 @@ def _left_to_us(environ: Mapping[str, str]) -> tuple[SessionCheckpoint, bytes]:
     # Only here: mostly there is a daemon, and a first listing waits for every import.
     from switchboard.ipc.ledger import Ledger  # noqa: PLC0415
 
-    ledger = Ledger(*map(int, files.split(",")))
+    try:
+        ledger = Ledger(*map(int, files.split(",")))
+    except (ValueError, TypeError, OverflowError, OSError):
+        # Whoever wrote it is not the shim that we were started by.
+        return SessionCheckpoint(), b""
     try:
         return checkpoint_from(ledger.checkpoint()), ledger.heard()
     finally:

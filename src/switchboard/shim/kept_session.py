@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     # Told whether the session was with another daemon before.
     Introduce = Callable[[bool], Line]
 
+# What is written down of a session: what came, and what went.
+_FILES = 2
 # The module `signal` costs more than the rest of the shim.
 _SIGKILL = 9
 # A daemon that ends so often within so long ends again.
@@ -52,15 +54,11 @@ class KeptSession:
 
     def __init__(self, folder: str, environ: "dict[str, str]") -> None:
         self._environ = environ
-        found = environ.pop(LEDGER_VARIABLE, "")
+        found = _handed_over(environ.pop(LEDGER_VARIABLE, ""))
         # Whether another process has begun it.
         self._has_begun = bool(found)
         try:
-            self._ledger = (
-                tuple(map(int, found.split(",")))
-                if found
-                else (nameless_file(folder), nameless_file(folder))
-            )
+            self._ledger = found or (nameless_file(folder), nameless_file(folder))
         except OSError:
             self._ledger = ()
         for file in self._ledger:
@@ -172,6 +170,17 @@ class KeptSession:
         now = monotonic()
         self._ends = [*(each for each in self._ends if now - each < _WITHIN_S), now]
         return None
+
+
+def _handed_over(words: str) -> "tuple[int, ...]":
+    """The ledger that the version before us left open; nothing if a client made the words up."""
+    try:
+        files = tuple(map(int, words.split(",")))
+        # Files without a name are ours: nobody else can have put a stream or a file of theirs here.
+        is_ours = len({*files}) == _FILES and all(os.fstat(each).st_nlink == 0 for each in files)
+    except (ValueError, OverflowError, OSError):
+        return ()
+    return files if is_ours else ()
 
 
 def _heard(line: Line) -> str:
