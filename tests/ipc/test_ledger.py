@@ -1,12 +1,15 @@
 """What one process reads and writes, the next one finds, wherever the first was ended."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
+from support.requirements import attack
 from switchboard.ipc.ledger import Ledger, OtherLedger
+from switchboard.shim.aftermath import settle
 
 Files = tuple[int, int]
 
@@ -110,3 +113,18 @@ def test_one_that_is_written_otherwise_is_not_read(files: Files) -> None:
     os.pwrite(files[0], (77).to_bytes(8, "little"), 0)
     with pytest.raises(OtherLedger):
         opened(files)
+
+
+@attack("T10", "W4")
+@pytest.mark.parametrize("odd", ["[1]", '{"a":1}', "true", "null"])
+def test_an_id_that_is_none_is_answered_as_none(files: Files, pipe: Files, odd: str) -> None:
+    first = opened(files)
+    call = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{}}\n'
+    gone = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}\n'
+    word = '{"jsonrpc":"2.0","id":%s,"result":{}}\n'
+    for text in (call % odd, gone % odd, word % odd, call % 7):
+        os.write(pipe[1], text.encode())
+    first.read(pipe[0])
+    assert settle(files, pipe[1])
+    answers = [json.loads(line) for line in os.read(pipe[0], 1 << 20).splitlines()]
+    assert [(each["id"], "error" in each) for each in answers] == [(None, True), (7, True)]

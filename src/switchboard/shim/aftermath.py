@@ -141,14 +141,16 @@ class _Left:
     def _hear(self, message: "Json", text: str) -> None:
         method = message.get("method")
         if method is None:
-            self._asked.discard(message.get("id"))
+            self._asked.discard(_as_id(message.get("id")))
         elif "id" in message:
             self._hear_request(message, text)
         elif method == _CANCELLED:
-            self._cancelled.add(_as_object(message.get("params")).get("requestId"))
+            number = _as_id(_as_object(message.get("params")).get("requestId"))
+            if number is not None:
+                self._cancelled.add(number)
 
     def _hear_request(self, message: "Json", text: str) -> None:
-        method, number = message["method"], message["id"]
+        method, number = message["method"], _as_id(message["id"])
         if self._is_answered(number):
             if number in self._succeeded:
                 self._keep(message, text)
@@ -206,6 +208,13 @@ def _key(text: str, message: "Json") -> "tuple[str, ...]":
     if method in ("initialize", "logging/setLevel"):
         return (method,)
     return ("resources/subscribe", str(_as_object(message.get("params")).get("uri")))
+
+
+def _as_id(value: object) -> "MessageId":
+    """An id that an answer can bear. What is none is answered as JSON-RPC has it: with `null`."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return None
 
 
 def _as_object(value: "Any") -> "Json":
