@@ -33,8 +33,10 @@ class Pane:
         """Whether the program has rung the bell since somebody last looked at its window."""
         return self.tmux("display-message", "-p", "#{window_bell_flag}").strip() == "1"
 
-    def type(self, text: str) -> None:
-        self.tmux("send-keys", "-l", text)
+    def type(self, *texts: str) -> None:
+        """Type these, each by itself, one right after the other."""
+        words = [word for text in texts for word in (";", "send-keys", "-l", text)]
+        self.tmux(*words[1:])
 
     def press(self, *keys: str) -> None:
         """Press keys by their names: `Enter`, `Down`."""
@@ -49,16 +51,31 @@ class Pane:
             time.sleep(_LOOK_S)
         return shown
 
+    def until_ended(self) -> None:
+        """Wait until the program has let go of its terminal.
+
+        On a busy machine tmux may miss the end of a process, and then says nothing on the screen.
+        """
+        is_dead = ("list-panes", "-F", "#{pane_dead}")
+        self.until(lambda _: self.tmux(*is_dead).strip() == "1")
+
     def press_until(self, key: str, text: str, times: int = 5) -> str:
         """Press a key until it shows: a program that is drawing may drop one."""
+        return self._press_until(key, lambda screen: text in screen, times)
+
+    def press_until_changed(self, key: str, before: str, times: int = 12) -> str:
+        """Press a key until something else is on the screen."""
+        return self._press_until(key, lambda screen: screen != before, times)
+
+    def _press_until(self, key: str, fact: Callable[[str], bool], times: int) -> str:
         for _ in range(times - 1):
             self.press(key)
             try:
-                return self.until_shown(text, PATIENCE / times)
+                return self.until(fact, PATIENCE / times)
             except AssertionError:
                 continue
         self.press(key)
-        return self.until_shown(text)
+        return self.until(fact)
 
     def until_shown(self, text: str, patience: float = PATIENCE) -> str:
         return self.until(lambda screen: text in screen, patience)

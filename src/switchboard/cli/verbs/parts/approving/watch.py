@@ -86,8 +86,10 @@ class _Watching:
         is_new = any(each.id not in known for each in found)
         view = replace(view, waiting=found)
         if view.open is None:
-            # Who looks at one question is not taken to another; who looks at none is.
-            view = self._opened(view, view.neighbour(0))
+            # Who looks at one question is not taken to another; who looks at none is. Where there
+            # is none, no key was meant for another: it may be the one that ends.
+            wanted = view.neighbour(0)
+            view = self._opened(view, wanted) if wanted else replace(view, chosen="", first=0)
         self._view = view
         self._draw(rings=is_new)
 
@@ -123,8 +125,12 @@ class _Watching:
     def _decide(self, waiting: Waiting, key: str) -> None:
         approves, extent = ANSWERS[key]
         wanted = DecideRequest(id=waiting.id, approves=approves, extent=extent)
+        left = tuple(each for each in self._view.waiting if each is not waiting)
         try:
             news = self._watch.decide(wanted)
         except Fault as fault:
-            news = "it is no longer waiting" if fault.reason in _ENDED else fault.message
-        self._view = replace(self._view, news=f"{news}: {waiting.title}")
+            is_over = fault.reason in _ENDED
+            news = "it is no longer waiting" if is_over else fault.message
+            left = left if is_over else self._view.waiting
+        # What is answered is not asked on the same screen, until the next look.
+        self._view = replace(self._view, waiting=left, news=f"{news}: {waiting.title}")
