@@ -1,61 +1,72 @@
 """How the tools of real servers fall into grades of risk, and which of them ask.
 
-    .venv/bin/python bench/grades.py SERVERS.json
+    .venv/bin/python bench/grades.py --servers DIR       # those that same.py --into DIR installed
+    .venv/bin/python bench/grades.py SERVERS.json        # those of a file that hosts read
 
-The file has `mcpServers`, as hosts write it. Without one, the servers of the tests are asked.
+Without either, the servers of the tests are asked. `--readme` writes the table. Loopback only.
 """
 
 import argparse
 import json
-import os
-import subprocess
+import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+from gauge.link import LinkLostError, as_list, as_object
+from gauge.page import page
+from gauge.readme import README, write_between
+from gauge.real_servers import path, prepare, real_servers
+from gauge.script import CAPABILITIES, answers
+from gauge.talk import talking
 
 from switchboard.approvals.risk import asks, assess, may_last
 from switchboard.children.listings.listing import ToolEntry
 from switchboard.core.launches import Launch
 from switchboard.core.tools import Effects, ToolSpec
 
-CHECKOUT = Path(__file__).parents[1]
-NODE = CHECKOUT / "tests" / "node" / "node_modules" / "@modelcontextprotocol"
-SCRIPTS = Path(sys.prefix) / "bin"
-OFFLINE: dict[str, Any] = {
-    "everything": {"command": "node", "args": [f"{NODE}/server-everything/dist/index.js"]},
-    "fetch": {"command": f"{SCRIPTS}/mcp-server-fetch"},
-    "filesystem": {"command": "node", "args": [f"{NODE}/server-filesystem/dist/index.js", "."]},
-    "git": {"command": f"{SCRIPTS}/mcp-server-git"},
-    "memory": {"command": "node", "args": [f"{NODE}/server-memory/dist/index.js"]},
-    "time": {"command": f"{SCRIPTS}/mcp-server-time"},
-}
+BEGIN, END = "<!-- grades: written by grades.py --readme -->\n", "<!-- end of grades -->\n"
 GRADES = ("high", "medium", "low")
-VERSION = "2025-11-25"
-CLIENT = {"name": "grades", "version": "1"}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", nargs="?", type=Path, metavar="SERVERS.json")
-    file: Path | None = parser.parse_args().file
-    servers = json.loads(file.read_text("utf-8"))["mcpServers"] if file else OFFLINE
-    print("| server | tools | ask | HIGH | MEDIUM | LOW | may have a lasting rule |")
-    print("|---|---|---|---|---|---|---|")
+    parser.add_argument("--servers", type=Path, metavar="DIR", help="ask those there, too")
+    parser.add_argument("--readme", action="store_true", help="write the table into the README")
+    options = parser.parse_args()
+    below = options.servers.resolve() if options.servers is not None else None
+    lines = [
+        "| server | tools | ask | HIGH | MEDIUM | LOW | may have a lasting rule |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
     total: Counter[str] = Counter()
-    for name, entry in servers.items():
-        try:
-            counted = count(name, listed(entry))
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            continue
-        total += counted
-        print(row(name, counted))
-    print(row("all", total))
+    with TemporaryDirectory(prefix="grades-") as folder, page() as url:
+        workspace = Path(folder) / "ws"
+        prepare(workspace)
+        entries: dict[str, Any] = (
+            json.loads(options.file.read_text("utf-8"))["mcpServers"]
+            if options.file
+            else {each.name: each.entry for each in real_servers(workspace, url, below)}
+        )
+        for name, entry in entries.items():
+            try:
+                counted = count(name, list(listed(entry, workspace, Path(folder) / "home")))
+            except (OSError, KeyError, LinkLostError) as error:
+                print(f"{name}: left out: {error}", file=sys.stderr)
+                continue
+            total += counted
+            lines.append(row(name, counted))
+            print(lines[-1], file=sys.stderr, flush=True)
+    lines.append(row("all", total))
+    report = "\n".join(lines)
+    print(report)
+    if options.readme:
+        write_between(README, report, BEGIN, END)
     return 0
 
 
@@ -86,54 +97,22 @@ def count(server: str, tools: list[ToolEntry]) -> Counter[str]:
     return counted
 
 
-def listed(entry: dict[str, Any]) -> list[ToolEntry]:
-    """Start a server, and ask it for its tools."""
-    env = {**os.environ, **entry.get("env", {})}
-    command = [entry["command"], *entry.get("args", ())]
-    with (
-        TemporaryDirectory() as folder,
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as server,
-    ):
-        try:
-            return list(_pages(server))
-        finally:
-            server.kill()
-
-
-def _pages(server: "subprocess.Popen[bytes]") -> Iterator[ToolEntry]:
-    hello = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": CLIENT}
-    _asked(server, "initialize", hello)
-    _say(server, {"method": "notifications/initialized"})
-    params: dict[str, Any] = {}
-    while True:
-        result = _asked(server, "tools/list", params)
-        for each in result["tools"]:
-            yield msgspec.json.decode(msgspec.json.encode(each), type=ToolEntry)
-        if not result.get("nextCursor"):
-            return
-        params = {"cursor": result["nextCursor"]}
-
-
-def _asked(server: "subprocess.Popen[bytes]", method: str, params: dict[str, Any]) -> Any:
-    _say(server, {"id": method, "method": method, "params": params})
-    assert server.stdout is not None
-    for line in server.stdout:
-        if line.startswith(b"{") and (message := json.loads(line)).get("id") == method:
-            return message["result"]
-    raise ValueError(f"it ended before it answered {method}")
-
-
-def _say(server: "subprocess.Popen[bytes]", message: dict[str, Any]) -> None:
-    assert server.stdin is not None
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-    server.stdin.flush()
+def listed(entry: Mapping[str, Any], workspace: Path, home: Path) -> Iterator[ToolEntry]:
+    """Start a server, and ask it for its tools. Raises LinkLostError, KeyError."""
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    env = {"PATH": path(), "HOME": str(home), "LANG": "C.UTF-8", **entry.get("env", {})}
+    with talking((entry["command"], *entry.get("args", ())), workspace, env) as talk:
+        talk.answer = answers(workspace)
+        talk.greet("grades", CAPABILITIES)
+        params: dict[str, Any] = {}
+        while True:
+            result = talk.ask("tools/list", params)["result"]
+            for each in as_list(result.get("tools")):
+                yield msgspec.json.decode(msgspec.json.encode(as_object(each)), type=ToolEntry)
+            if not result.get("nextCursor"):
+                return
+            params = {"cursor": result["nextCursor"]}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the bench needs from a transport, and how messages are written."""
 
 import json
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 Json = dict[str, Any]
 
@@ -32,6 +32,16 @@ class Link(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def as_object(value: Any) -> Json:
+    """A value that should be an object; an empty one where it is none."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A value that should be an array; an empty one where it is none."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def own_answer(request: Json) -> bytes:

@@ -1,13 +1,12 @@
 """The rows that need nothing but the checkout: the base, the floors and Switchboard."""
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from .row import BENCH, CHILD, SCRIPTS, Row, Site, always, as_suite
+from .trust import trust_workspace
 
 TOKEN = "bench-only-on-loopback"
 BASE = "direct"
@@ -40,22 +39,8 @@ def _workspace(scripts: Path, site: Site) -> None:
     settings = site.folder / ".switchboard"
     settings.mkdir()
     site.config.rename(settings / "mcp.json")
-
-    def trust(*words: str) -> str:
-        return subprocess.run(
-            [str(scripts / "switchboard"), "trust", *words, "--json"],
-            cwd=site.folder,
-            env={"HOME": str(site.home), "PATH": str(scripts)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        ).stdout
-
-    # Older ones take no fingerprint.
-    shown = json.loads(trust()).get("fingerprint")
-    trust("--all", *(("--fingerprint", shown) if shown else ()))
+    program = str(scripts / "switchboard")
+    trust_workspace(program, site.folder, str(site.home), str(scripts))
 
 
 def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:

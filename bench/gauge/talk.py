@@ -1,4 +1,4 @@
-"""A plain client of one server on pipes: one request at a time, in the handshake era."""
+"""A plain client of one server on pipes: one request at a time, in either era."""
 
 import contextlib
 import json
@@ -7,13 +7,16 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from .link import Json, LinkLostError, encode, own_answer
+from .link import Json, LinkLostError, as_object, encode, own_answer
 
+HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
 _PATIENCE_S = 90.0
+_MOST_ROUNDS = 4
+_META = "io.modelcontextprotocol/"
 
 
 class Talk:
@@ -26,25 +29,70 @@ class Talk:
         self._process = process
         self._buffer = b""
         self._last = 0
+        # Goes with every request, in the modern era.
+        self._meta: Json = {}
+        # How requests of the server are answered.
+        self.answer: Callable[[Json], bytes] = own_answer
 
-    def greet(self, name: str) -> Json:
+    def greet(self, name: str, capabilities: Json | None = None) -> Json:
         """Shake hands under a name: some servers, and Switchboard, treat hosts differently."""
-        hello: Json = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        hello: Json = {"protocolVersion": HANDSHAKE, "capabilities": capabilities or {}}
         told = self.ask("initialize", {**hello, "clientInfo": {"name": name, "version": "1"}})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return told["result"]
 
+    def discover(self, name: str, capabilities: Json | None = None) -> Json | None:
+        """Begin in the modern era; None where the server is not of it."""
+        self._meta = {
+            f"{_META}protocolVersion": MODERN,
+            f"{_META}clientInfo": {"name": name, "version": "1"},
+            f"{_META}clientCapabilities": capabilities or {},
+        }
+        found = self.ask("server/discover", {}).get("result")
+        return found if found and MODERN in found.get("supportedVersions", ()) else None
+
     def ask(self, method: str, params: Json) -> Json:
-        """The whole answer to a request. Raises LinkLostError."""
+        """The whole answer to a request, after whatever is asked before. Raises LinkLostError."""
+        answer: Json = {}
+        for _ in range(_MOST_ROUNDS):
+            answer = self.await_answer(self.begin(method, params))
+            result = as_object(answer.get("result"))
+            if result.get("resultType") != "input_required":
+                break
+            params = {**params, **self._replies(result)}
+        return answer
+
+    def _replies(self, result: Json) -> Json:
+        """What a modern server asked in its result, answered as a request of it would be."""
+        replies: Json = {}
+        for key, question in as_object(result.get("inputRequests")).items():
+            told: Json = json.loads(self.answer({"id": key, **question}))
+            replies[key] = told.get("result", told.get("error"))
+        return {"inputResponses": replies, "requestState": result.get("requestState")}
+
+    def begin(self, method: str, params: Json) -> int:
+        """Make a request, and give its id."""
         self._last += 1
+        if self._meta:
+            params = {**params, "_meta": self._meta}
         self._send({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+        return self._last
+
+    def cancel(self, request: int) -> None:
+        """Take a request back."""
+        params = {"requestId": request, "reason": "enough"}
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        self._send(note)
+
+    def await_answer(self, request: int) -> Json:
+        """The answer to a request that was made. Raises LinkLostError."""
         until = time.monotonic() + _PATIENCE_S
         while True:
             message = self._receive(until)
             if "method" in message and "id" in message:
-                self._in.write(own_answer(message) + b"\n")
+                self._in.write(self.answer(message) + b"\n")
                 self._in.flush()
-            elif message.get("id") == self._last:
+            elif message.get("id") == request:
                 return message
 
     def _send(self, message: Json) -> None:

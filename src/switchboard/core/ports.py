@@ -97,6 +97,10 @@ class ContentProvider(Protocol):
         """Servers that may have resources which they do not list. Starts nothing."""
         ...
 
+    def awaits(self, kind: Kind) -> bool:
+        """Whether a server is still to list this: a listing of now may lack something."""
+        ...
+
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         """Answer a request for what it offered. The call is the one that passed the gates."""
         ...
@@ -145,6 +149,10 @@ class Directory(Protocol):
 
     async def entries(self, kind: Kind, session: Session, channel: Channel | None) -> Sequence[Raw]:
         """What providers list of a kind beside the catalog. Starts who is not known yet."""
+        ...
+
+    def awaits(self, kind: Kind) -> bool:
+        """Whether a server is still to list this: a listing of now may lack something."""
         ...
 
     async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:

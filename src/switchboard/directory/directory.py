@@ -79,6 +79,10 @@ class OfferDirectory:
         offers = (await self._merged(kind, session, channel)).values()
         return [offer.entry for offer in offers if offer.entry is not None]
 
+    def awaits(self, kind: Kind) -> bool:
+        """Whether a server is still to list this."""
+        return any(each.awaits(kind) for each in self._contents)
+
     async def tool(self, name: str, session: Session, channel: Channel | None) -> ToolSpec | None:
         """A tool that is not in the catalog. Nobody is waited for if it is known already."""
         offer = (await self._merged("tools", session, channel, name)).get(name)
@@ -148,7 +152,7 @@ class OfferDirectory:
         return Resolver(
             self._contents,
             session,
-            lambda kind: self._merged(kind, session, channel),
+            lambda kind, wanted: self._merged(kind, session, channel, wanted),
             lambda kind, name: self._ours(kind, name, session, channel),
         )
 

@@ -17,7 +17,8 @@ class Resolver:
         self,
         providers: Iterable[ContentProvider],
         session: Session,
-        merged: Callable[[Kind], Awaitable[dict[str, Offer]]],
+        # What there is of a kind; who wants a name waits for servers that are late, too.
+        merged: Callable[[Kind, str], Awaitable[dict[str, Offer]]],
         # What somebody has without asking any server.
         ours: Callable[[Kind, str], Awaitable[Offer | None]],
     ) -> None:
@@ -37,17 +38,18 @@ class Resolver:
     async def _prompt(self, name: str) -> Offer:
         if ours := await self._ours("prompts", name):
             return ours
-        prompts = await self._merged("prompts")
-        if name in prompts:
-            return prompts[name]
-        choices = [shown for shown, offer in prompts.items() if offer.own == name]
-        if choices:
-            raise _ambiguous("prompt", name, choices)
+        for wanted in ("", name):
+            prompts = await self._merged("prompts", wanted)
+            if name in prompts:
+                return prompts[name]
+            choices = [shown for shown, offer in prompts.items() if offer.own == name]
+            if choices:
+                raise _ambiguous("prompt", name, choices)
         raise Fault(FaultCode.NOT_FOUND, "unknown-prompt", f"no prompt `{name}`")
 
     async def _template(self, uri: str) -> Offer:
         """A template by the very text that was listed; a plain URI does too."""
-        found = (await self._merged("templates")).get(uri)
+        found = (await self._merged("templates", "")).get(uri)
         return found if found is not None else await self.resource(uri)
 
     async def resource(self, uri: str) -> Offer:
@@ -58,15 +60,19 @@ class Resolver:
             return self._of(named[0], named[1])
         if ours := await self._ours("resources", uri):
             return ours
-        listed = await self._merged("resources")
-        if uri in listed:
-            return listed[uri]
-        # Those that all list it, each shown under another URI.
-        owners = {offer.owner for offer in listed.values() if offer.own == uri}
-        if not owners:
-            templates = (await self._merged("templates")).values()
-            owners = {offer.owner for offer in templates if matches(offer.own, uri)}
-        if not owners:
+        owners: set[str] = set()
+        for wanted in ("", uri):
+            listed = await self._merged("resources", wanted)
+            if uri in listed:
+                return listed[uri]
+            # Those that all list it, each shown under another URI.
+            owners = {offer.owner for offer in listed.values() if offer.own == uri}
+            if not owners:
+                templates = (await self._merged("templates", wanted)).values()
+                owners = {offer.owner for offer in templates if matches(offer.own, uri)}
+            if owners:
+                break
+        else:
             # A server may have more than it lists: when there is only one, it is asked.
             able = [name for each in self._providers for name in each.unlisted(self._session)]
             owners = set(able if len(able) == 1 else ())

@@ -227,15 +227,19 @@ class Endpoint:
     async def _list_with_children(self, session: Session, channel: ClientChannel) -> Parts:
         with self._boards.lease() as board:
             assert board.directory is not None
-            shown = await board.directory().entries("tools", session, channel)
-            return listing_parts(board.catalog, session, shown)
+            directory = board.directory()
+            shown = await directory.entries("tools", session, channel)
+            is_whole = not directory.awaits("tools")
+            return listing_parts(board.catalog, session, shown, is_whole=is_whole)
 
     async def _list_entries(self, kind: Kind, member: str, channel: ClientChannel) -> Parts:
         session = self.session
         with self._boards.lease() as board:
             assert board.directory is not None
-            entries = await board.directory().entries(kind, session, channel)
-            return entries_parts(member, entries, session.era)
+            directory = board.directory()
+            entries = await directory.entries(kind, session, channel)
+            is_whole = not directory.awaits(kind)
+            return entries_parts(member, entries, session.era, is_whole=is_whole)
 
     # What providers have beside tools
 

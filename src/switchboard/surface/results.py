@@ -26,6 +26,7 @@ _MODERN_META = b',"_meta":' + encode({SERVER_INFO_KEY: SERVER_INFO})
 _EMPTY = re.compile(rb"\s*\}")
 # A listing may be kept until it is announced as changed; five minutes bound what was missed.
 _CACHE_HINT = b',"ttlMs":300000,"cacheScope":"private"'
+_NO_CACHE_HINT = b',"ttlMs":0,"cacheScope":"private"'
 
 _UNCACHED_HEAD = b'{"resultType":"complete","ttlMs":0,"cacheScope":"private",'
 
@@ -107,17 +108,22 @@ def fault_parts(fault: Fault, call_id: str, era: Era, text: FaultText | None = N
     return (encode(result),)
 
 
-def listing_parts(catalog: Catalog, session: Session, more: Sequence[Raw] = ()) -> Parts:
+def listing_parts(
+    catalog: Catalog, session: Session, more: Sequence[Raw] = (), *, is_whole: bool = True
+) -> Parts:
     """The result of `tools/list`: ours, then those that children show under their own names."""
     tools = [_listed(spec, session) for spec in catalog.tools.values() if spec.is_shown_to(session)]
-    return entries_parts("tools", [*tools, *more], session.era)
+    return entries_parts("tools", [*tools, *more], session.era, is_whole=is_whole)
 
 
-def entries_parts(member: str, entries: Sequence[Raw | dict[str, Any]], era: Era) -> Parts:
-    """The result of a listing of any kind."""
+def entries_parts(
+    member: str, entries: Sequence[Raw | dict[str, Any]], era: Era, *, is_whole: bool = True
+) -> Parts:
+    """The result of a listing of any kind. One that lacks something is worth no keeping."""
     listed = b"%b:%b" % (encode(member), encode(entries))
     if era is Era.MODERN:
-        return (_MODERN_HEAD, listed, _CACHE_HINT, _MODERN_META, b"}")
+        hint = _CACHE_HINT if is_whole else _NO_CACHE_HINT
+        return (_MODERN_HEAD, listed, hint, _MODERN_META, b"}")
     return (b"{", listed, b"}")
 
 

@@ -154,6 +154,11 @@ class AgentsProvider:
         del session
         return ()
 
+    def awaits(self, kind: Kind) -> bool:
+        """It knows what it has."""
+        del kind
+        return False
+
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         return await self._resources.fetch(call, offer, request)
 

@@ -84,7 +84,9 @@ class DirectProvider:
             index = await self._tools(session, channel, wanted)
             # Who calls a tool by its name is told what is wrong with it.
             return index.offers if wanted else await self._unheld(index, session)
-        found = await self._collector.collect(kind, self._relaying, session, channel)
+        found = await self._collector.collect(
+            kind, self._relaying, session, channel, with_late=bool(wanted)
+        )
         return self._index(kind, found).offers
 
     async def _unheld(self, index: ToolIndex, session: Session) -> tuple[Offer, ...]:
@@ -223,6 +225,9 @@ class DirectProvider:
             and child.is_running
             and child.connection.greeting.offers("resources")
         ]
+
+    def awaits(self, kind: Kind) -> bool:
+        return kind != "subtools" and self._collector.awaits(kind)
 
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         exposure = self._exposures[offer.owner]

@@ -120,6 +120,11 @@ class YardProvider:
         del session
         return ()
 
+    def awaits(self, kind: Kind) -> bool:
+        """It knows what it has."""
+        del kind
+        return False
+
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         match request:
             case Reading():
