@@ -182,9 +182,14 @@ def serving(way: Way, server: RealServer, workspace: Path, env: dict[str, str]) 
     program = str(SCRIPTS / "switchboard")
     # Servers start in a folder that is trusted, as they do directly, and not in one of their own.
     trust_workspace(program, workspace, env["HOME"], env["PATH"])
-    words = () if way.has_daemon else ("--in-process",)
+    command = (program, "mcp", *(() if way.has_daemon else ("--in-process",)))
     try:
-        with talking((program, "mcp", *words), workspace, env) as talk:
+        if not way.is_suite:
+            # What it says of its use is known to whoever begins after it ran.
+            with talking(command, workspace, env) as talk:
+                talk.greet(CLIENT)
+                talk.ask("tools/list", {})
+        with talking(command, workspace, env) as talk:
             yield talk
     finally:
         if way.has_daemon:

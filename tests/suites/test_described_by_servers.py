@@ -14,11 +14,11 @@ from support.daemons import shim
 from support.processes import until_true
 from support.requirements import attack, requirement
 from support.workspace import Workspace, child_command
+from switchboard.children.listings.kept_words import KeptWords, ServerWords, kept_words
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.daemon.board.runtime import running
-from switchboard.providers.suites.words.kept_words import KeptWords, ServerWords, kept_words
 from switchboard.providers.suites.words.telling import telling
 from switchboard.settings.load import load_settings
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from switchboard.core.origins import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from switchboard.children.schema import ServerEntry
@@ -56,6 +56,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     offers: frozenset[str] = frozenset()
     # Whether calls of it may be answered later: then it is a `TaskProvider`.
     has_tasks: bool = False
+    # What clients are told of it besides, before they see a tool: as it is known when they begin.
+    words: Callable[[], str] = str
     # What was judged for it on the way, for its own `build`, which must not take long.
     judged: Any = None
 

@@ -9,7 +9,7 @@ from switchboard.settings.sections import BrokenFile, Settings
 
 
 def instructions_for(runtime: Runtime) -> str:
-    """What each provider says of its tools.
+    """What each provider says of its tools, and then what servers say of theirs.
 
     Only what is shown is named: the name of a server that nobody trusted is a stranger's text.
     """
@@ -17,7 +17,8 @@ def instructions_for(runtime: Runtime) -> str:
     words = "".join(source.instructions(settings, tools) for source in configured(settings))
     notes = [_about_broken(file, settings) for file in settings.broken]
     notes += _about_missing_tools(runtime)
-    return words + "".join(f"\n{note}" for note in notes)
+    said = "".join(listed.words() for listed in runtime.assembly.listed.values())
+    return words + "".join(f"\n{note}" for note in notes) + said
 
 
 def _about_missing_tools(runtime: Runtime) -> Iterator[str]:

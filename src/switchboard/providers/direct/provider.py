@@ -21,6 +21,7 @@ from switchboard.core.contents import ContentRequest, Reading
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch, nothing_agreed
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Policy, ToolSpec
@@ -61,6 +62,8 @@ class DirectProvider:
         # Which tools nobody is told of, because their server has changed them.
         held: Held | None = None,
         visibility: Visibility = EVERYTHING,
+        # Keeps the instructions of a server, for clients that begin later. For a thread.
+        learn: Callable[[str, str], None] = lambda _, __: None,
     ) -> None:
         self._exposures = {each.name: each for each in exposures}
         self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
@@ -70,6 +73,9 @@ class DirectProvider:
         self._held = held
         self._visibility = visibility
         self._collector = ListingCollector(announce)
+        self._learn = learn
+        self._learned: dict[str, str] = {}
+        self._tasks = TaskSet()
         self._indexes: IdentityCache[ToolIndex] = IdentityCache()
         self.owners: Collection[str] = [each.name for each in self._relaying]
 
@@ -119,7 +125,19 @@ class DirectProvider:
             is_enough=lambda: wanted in self._known_tools(session).tools,
             failed=lambda exposure, fault: _tell_missing(channel, exposure.name, fault),
         )
+        self._learn_from(session)
         return self._index("tools", found)
+
+    def _learn_from(self, session: Session) -> None:
+        """Have the instructions of servers kept that run now, each once."""
+        for exposure in self._showing:
+            child = exposure.children.shown_to(session)
+            if child is None or not child.is_running:
+                continue
+            said = child.connection.greeting.instructions
+            if self._learned.get(exposure.name) != said:
+                self._learned[exposure.name] = said
+                self._tasks.start(asyncio.to_thread(self._learn, exposure.name, said))
 
     def _known_tools(self, session: Session) -> ToolIndex:
         found = known_listings("tools", self._showing, session)
@@ -255,6 +273,7 @@ class DirectProvider:
 
     async def aclose(self) -> None:
         """The pool owns the children."""
+        await self._tasks.wait()
         await self._collector.aclose()
 
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from switchboard.children.listings.kept_words import ServerWords, kept_words
 from switchboard.core.offers import CONTENTS
 from switchboard.core.visibility import Visibility
+from switchboard.providers.direct.manuals import MOST_LETTERS, manuals
 from switchboard.providers.source import Listed, ListingContext, Source
 
 if TYPE_CHECKING:
@@ -24,9 +26,12 @@ class DirectSource(Source[Struct]):
     def specs(self, listing: ListingContext) -> Listed:
         """No tool is known before its server runs."""
         kinds = CONTENTS if listing.servers else frozenset[str]()
-        if any(entry.expose == "tools" for entry in listing.servers):
-            kinds |= {"tools"}
-        return Listed(offers=kinds)
+        showing = tuple(entry for entry in listing.servers if entry.expose == "tools")
+        if not showing:
+            return Listed(offers=kinds)
+        kept = kept_words(listing.settings.home)
+        words = lambda: manuals(showing, listing.environ, kept.known())  # noqa: E731 - it is called at each greeting
+        return Listed(offers=kinds | {"tools"}, words=words)
 
     def build(self, context: Context) -> Provider:
         # It takes what talks to children, and a listing of suites does not.
@@ -48,9 +53,19 @@ class DirectSource(Source[Struct]):
                 relays=entry.relay,
             )
 
+        named = {entry.name: entry for entry in context.servers if not entry.accounts}
+        kept = kept_words(context.settings.home)
+
+        def learn(name: str, instructions: str) -> None:
+            entry, environ = named.get(name), context.environ
+            # Nothing is worth keeping only where something was kept.
+            if entry and (instructions or kept.known().of(entry, environ)):
+                kept.keep(entry, environ, ServerWords(instructions=instructions[:MOST_LETTERS]))
+
         return DirectProvider(
             map(exposure, context.servers),
             announce=context.announce,
+            learn=learn,
             is_guarded=context.settings.is_guarded,
             held=context.held,
             visibility=context.visibility,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
+from switchboard.children.listings.kept_words import kept_words
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.faces import reading_face
 from switchboard.providers.suites.specs import PROVIDER, suite_spec, takes_query
 from switchboard.providers.suites.words.description import Description
-from switchboard.providers.suites.words.kept_words import kept_words
 from switchboard.providers.suites.words.told_sessions import ToldSessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from switchboard.children.greeting import Greeting
     from switchboard.children.schema import ServerEntry
@@ -142,17 +142,11 @@ class SuiteSource(Source[Struct]):
             servers = [tool.name.removesuffix("_suite") for tool in suites]
             more = ", …" if len(servers) > _SHOWN else ""
             return f"Switchboard: MCP servers ({', '.join(servers[:_SHOWN])}{more})."
-        listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-        others = len(names) < len(tools)
-        text = (
-            f"Switchboard: {'a suite is a tool' if others else 'each tool is a suite'}"
-            " that stands for one MCP server"
-            f" ({listed or 'none is configured yet'})."
-            ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
-            ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
-        )
-        if others:
-            text += " Every other tool takes its own arguments."
+        shows_tools = any(entry.expose == "tools" for entry in settings.servers)
+        if shows_tools and not names:
+            text = "Switchboard: tools of MCP servers, under their own names."
+        else:
+            text = _about_suites(names, has_others=shows_tools or len(names) < len(tools))
         waiting = len(settings.untrusted)
         if waiting:
             servers = (
@@ -162,6 +156,18 @@ class SuiteSource(Source[Struct]):
             )
             text += f" {servers} for trust: the user looks at them with `switchboard trust`."
         return text
+
+
+def _about_suites(names: Sequence[str], *, has_others: bool) -> str:
+    listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    text = (
+        f"Switchboard: {'a suite is a tool' if has_others else 'each tool is a suite'}"
+        " that stands for one MCP server"
+        f" ({listed or 'none is configured yet'})."
+        ' Call a suite with {"action": "introspect"} to see its subtools and their schemas,'
+        ' then with {"action": "call", "subtool": NAME, "args": {…}}.'
+    )
+    return text + " Every other tool takes its own arguments." if has_others else text
 
 
 def _learning(entries: Iterable[ServerEntry], context: Context) -> Learn:

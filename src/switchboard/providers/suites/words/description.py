@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from switchboard.children.exposure import SuiteSettings
+    from switchboard.children.listings.kept_words import KeptWords, ServerWords
     from switchboard.children.schema import ServerEntry
     from switchboard.core.sessions import Session
-    from switchboard.providers.suites.words.kept_words import KeptWords, ServerWords
 
 # All suites together have to stay far below what their tools would cost.
 _MOST_TOOLS = 6

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from switchboard.children.greeting import Greeting
-from switchboard.providers.suites.words.kept_words import ServerWords
+from switchboard.children.listings.kept_words import ServerWords
 from switchboard.search.summaries import summarise
 
 _MOST_TITLE = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from switchboard.providers.suites.words.kept_words import KeptWords
+    from switchboard.children.listings.kept_words import KeptWords
 
 
 class ToldSessions:

@@ -1,4 +1,4 @@
-"""What servers said of themselves when they last ran, for the descriptions of their suites.
+"""What servers said of themselves when they last ran, for clients that begin before they run.
 
 One small file for all of them: a listing reads it and starts nothing. A session is told the same
 words for as long as it lasts, because hosts keep what they have sent to a model before.
@@ -41,6 +41,8 @@ class ServerWords(Struct, frozen=True, omit_defaults=True):
     about: str = ""
     # Names of its tools, the most telling first.
     tools: tuple[str, ...] = ()
+    # All of its instructions, where its tools are shown under their own names.
+    instructions: str = ""
 
 
 class Kept(Struct, frozen=True):
@@ -81,14 +83,15 @@ class KeptWords:
         if kept is None:
             if len(self._told) >= _MOST_SESSIONS:
                 del self._told[next(iter(self._told))]
-            kept = self._told[holder] = self._known()
+            kept = self._told[holder] = self.known()
         return kept
 
     def forget(self, holder: str) -> None:
         """This client is gone, and asks no more."""
         self._told.pop(holder, None)
 
-    def _known(self) -> Kept:
+    def known(self) -> Kept:
+        """What is known now."""
         try:
             found = os.stat(self._path)
         except OSError:
