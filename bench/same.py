@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -34,6 +35,7 @@ from gauge.trust import trust_workspace
 BEGIN, END = "<!-- same: written by same.py --readme -->\n", "<!-- end of same -->\n"
 CLIENT = "bench"
 _SHOWN = 160
+_START_S = 60.0
 
 
 class Way(NamedTuple):
@@ -172,7 +174,8 @@ def serving(way: Way, server: RealServer, workspace: Path, env: dict[str, str]) 
     home = Path(env["HOME"]) / ".switchboard"
     home.mkdir()
     (home / "config.toml").write_text(
-        f'guard = false\n[results]\nmode = "{way.results}"\n[timeouts]\nchild_spawn_ms = 60000\n',
+        f'guard = false\n[results]\nmode = "{way.results}"\n'
+        "[timeouts]\nchild_spawn_ms = 60000\nrpc_ms = 300000\n",
         "utf-8",
     )
     entry: Json = dict(server.entry)
@@ -188,12 +191,21 @@ def serving(way: Way, server: RealServer, workspace: Path, env: dict[str, str]) 
             # What it says of its use is known to whoever begins after it ran.
             with talking(command, workspace, env) as talk:
                 talk.greet(CLIENT)
-                talk.ask("tools/list", {})
+                await_tools(talk)
         with talking(command, workspace, env) as talk:
             yield talk
     finally:
         if way.has_daemon:
             subprocess.run((program, "daemon", "stop"), env=env, capture_output=True, check=False)
+
+
+def await_tools(talk: Talk) -> None:
+    """Wait until the server has listed: on a busy machine that is after the first answer."""
+    until = time.monotonic() + _START_S
+    while time.monotonic() < until:
+        if as_list(talk.ask("tools/list", {})["result"]["tools"]):
+            return
+        time.sleep(0.5)
 
 
 def show(found: Compared, *, with_meant: bool) -> None:

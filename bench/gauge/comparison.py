@@ -12,6 +12,7 @@ _OF_THE_ERA = ("ttlMs", "cacheScope", "resultType", "io.modelcontextprotocol/ser
 _NOTHING = "<nothing>"
 _LISTINGS = {"prompts": "prompts", "resources": "resources", "templates": "resourceTemplates"}
 
+_MOST_SHOWN = 40_000
 _MOMENT = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
 
 # Of a suite's subtool these are told, and they have to be the same.
@@ -23,6 +24,7 @@ OUR_WORDS = "our words for an unknown tool"
 NAMED_ERROR = "an error of the protocol has the name of its server in front"
 FAILED_CALL = "an error of the protocol is a failed call of the suite"
 NO_LISTING = "it cannot list its tools directly either"
+LONG_SCHEMA = "an output schema is longer than hosts show"
 UNSTEADY = "it answers this differently each time"
 
 
@@ -67,7 +69,8 @@ def compared(
         changing = [place for place, _, _ in _differing(one, _plain(again.get(step, {})))]
         for place, x, y in _differing(one, two):
             if not any(place.startswith(each) for each in changing):
-                yield Difference(step, place, x, y)
+                is_long = place.endswith(".outputSchema") and len(json.dumps(x)) > _MOST_SHOWN
+                yield Difference(step, place, x, y, LONG_SCHEMA if is_long else "")
 
 
 def _meant(step: str, direct: Json, behind: Json) -> str:

@@ -14,7 +14,7 @@ from typing import cast
 from .link import Json, LinkLostError, as_object, encode, own_answer
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
-_PATIENCE_S = 90.0
+_PATIENCE_S = 180.0
 _MOST_ROUNDS = 4
 _META = "io.modelcontextprotocol/"
 

@@ -25,6 +25,7 @@ class Lister:
 
     limits = ChildLimits()
     accounts = None
+    is_running = False
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:
         entry = Raw(b'{"name":"%b"}' % tool.encode())

@@ -170,6 +170,25 @@ def test_one_subtool_is_shortened_until_it_fits() -> None:
     assert told["note"].endswith("Ask for these again: next")
 
 
+def test_a_long_schema_of_what_comes_back_is_the_first_to_go() -> None:
+    answers = {"type": "object", "description": "x" * 2_000}
+    hints = Raw(b'{"readOnlyHint":true}')
+    tool = ShownSubtool(
+        *("place", "Finds places.", Raw(b'{"type":"object"}'), "Places", hints),
+        Raw(json.dumps(answers).encode()),
+    )
+    told = json.loads(chosen_tools([tool], host=Room(letters=1_000)))
+    assert told["tools"] == [
+        {
+            "name": "place",
+            "summary": "Finds places.",
+            "inputSchema": {"type": "object"},
+            "title": "Places",
+            "annotations": {"readOnlyHint": True},
+        }
+    ]
+
+
 def test_without_bounds_nothing_is_left_out() -> None:
     tools = [ShownSubtool(f"tool_{n}", "x" * 500, Raw(b"{}")) for n in range(500)]
     text = all_tools(tools, most_chars=160, with_schemas=UNBOUNDED, host=UNBOUNDED)

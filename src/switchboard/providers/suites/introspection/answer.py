@@ -117,6 +117,8 @@ def _shorter(tool: ShownSubtool) -> Sequence[ShownSubtool]:
     schema = tool.input_schema or Raw(b"{}")
     plain = replace(bare, summary=summarise(tool.summary or "", 1_000))
     return (
+        # Most of what is too long is the schema of what comes back.
+        replace(tool, output_schema=UNSET),
         bare,
         plain,
         replace(plain, input_schema=without_words(schema)),
