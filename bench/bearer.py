@@ -74,7 +74,12 @@ def client_of(entry: ServerEntry, logins: Logins | None) -> RemoteClient:
         )
     secrets = LookedUp(entry, {}, EnvironmentSecrets({}), lambda _: None)
     return RemoteClient(
-        entry, timeout_s=10, environ={}, secrets=secrets, authorization=authorization
+        entry,
+        hide=str,
+        timeout_s=10,
+        environ={},
+        secrets=secrets,
+        authorization=authorization,
     )
 
 
