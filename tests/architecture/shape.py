@@ -398,7 +398,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "few hosts are started without a search path, and a first listing starts nothing",
     ("daemon/sessions/login_path.py", "switchboard.procs.spawn.SpawnSpec"): "as above",
     (
-        "providers/suites/words/kept_words.py",
+        "children/listings/kept_words.py",
         "switchkit.locks.FolderLock",
     ): "a listing only reads, and everyone waits for the first one",
     **{

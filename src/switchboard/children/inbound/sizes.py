@@ -16,9 +16,10 @@ MOST_BLOCKS: Final = 10_000
 MOST_META_BYTES: Final = 1024 * 1024
 MOST_ENTRIES: Final = 10_000
 MOST_LISTING_BYTES: Final = 8 * 1024 * 1024
-# A definition is read by whoever judges a call of it, which no schema that a model has to read
-# comes near to.
-MOST_ENTRY_BYTES: Final = 256 * 1024
+# A definition is read by whoever judges a call of it. A long text is read in one go; parts take
+# longer, and no schema that a model has to read comes near to so many.
+MOST_ENTRY_BYTES: Final = 2 * 1024 * 1024
+MOST_ENTRY_PARTS: Final = 50_000
 # What is said beside a call: progress, a log message, a form, the data of an error.
 MOST_NOTE_BYTES: Final = 256 * 1024
 
@@ -29,6 +30,15 @@ def is_long(method: str, params: Raw) -> bool:
     What a model is to read may hold pictures, and is passed on as it is.
     """
     return len(memoryview(params)) > MOST_NOTE_BYTES and method != "sampling/createMessage"
+
+
+def is_large(entry: Raw) -> bool:
+    """Whether a definition is more than anybody could be made to judge."""
+    text = bytes(entry)
+    if len(text) <= MOST_ENTRY_PARTS:
+        return False
+    parts = text.count(b'"') // 2 + text.count(b",")
+    return len(text) > MOST_ENTRY_BYTES or parts > MOST_ENTRY_PARTS
 
 
 def result_too_large(has: str) -> Fault:
@@ -61,7 +71,8 @@ def definition_too_large(tool: str) -> Fault:
     return Fault(
         FaultCode.RESOURCE_EXHAUSTED,
         "definition-too-large",
-        f"the server's definition of `{tool}` has more than {MOST_ENTRY_BYTES:,} bytes",
+        f"the server's definition of `{tool}` has more than {MOST_ENTRY_PARTS:,} parts"
+        f" or {MOST_ENTRY_BYTES:,} bytes",
         hint="it is left out; the server has to describe it in fewer words",
     )
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from switchboard.children.inbound.sizes import (
     MOST_ENTRIES,
-    MOST_ENTRY_BYTES,
     MOST_LISTING_BYTES,
+    is_large,
     listing_too_large,
 )
 from switchboard.children.listings.legible import legible
@@ -131,7 +131,7 @@ async def fetch_listing(kind: Kind, ask: Ask) -> Listing:
 
 
 def _legible_listing(kind: Kind, raws: Sequence[Raw]) -> Listing:
-    return listing_of(kind, [each if is_oversized(each) else legible(each) for each in raws])
+    return listing_of(kind, [each if is_large(each) else legible(each) for each in raws])
 
 
 def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
@@ -147,7 +147,7 @@ def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
         except msgspec.MsgspecError:
             malformed.append(position)
         else:
-            if is_oversized(raw):
+            if is_large(raw):
                 oversized.append(key)
             else:
                 entries.setdefault(key, raw)
@@ -165,7 +165,7 @@ def _tools_of(raws: Sequence[Raw]) -> ToolListing:
         except msgspec.MsgspecError:
             malformed.append(position)
         else:
-            if is_oversized(raw):
+            if is_large(raw):
                 oversized.append(tool.name)
             else:
                 tools.setdefault(tool.name, tool)
@@ -173,11 +173,6 @@ def _tools_of(raws: Sequence[Raw]) -> ToolListing:
     return ToolListing(
         entries=entries, tools=tools, malformed=tuple(malformed), oversized=tuple(oversized)
     )
-
-
-def is_oversized(entry: Raw) -> bool:
-    """Whether nobody could be made to judge so much."""
-    return len(memoryview(entry)) > MOST_ENTRY_BYTES
 
 
 def without_invalid_headers(listing: ToolListing) -> ToolListing:

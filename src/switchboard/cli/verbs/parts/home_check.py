@@ -17,6 +17,7 @@ def check_home(request: CommandRequest) -> None:
 
 def told_of_home(request: CommandRequest) -> str:
     """The same for who only looks: it is said before everything else, and given."""
+    request.check_directory()
     fault = home_fault(find_places(request.environ, request.workspace, []).home)
     if fault is None:
         return ""
