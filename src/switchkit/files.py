@@ -10,6 +10,10 @@ import os
 import stat
 from errno import EINVAL, ELOOP, EPERM
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 _OTHERS = 0o077
@@ -215,12 +219,18 @@ def rotate(path: "str | os.PathLike[str]", most: int, keep: int = 1) -> bool:
 
 
 def replace_file(
-    path: "str | os.PathLike[str]", data: bytes, *, mode: int = PRIVATE_FILE, durable: bool = True
+    path: "str | os.PathLike[str]",
+    data: bytes,
+    *,
+    mode: int = PRIVATE_FILE,
+    durable: bool = True,
+    last_look: "Callable[[], None] | None" = None,
 ) -> None:
     """Replace a file in one step: a reader sees the old bytes or the new, never a part.
 
     A link in its place is replaced, not followed. When it fails, as on a full disk, nothing is
-    left behind. Raises `OSError`.
+    left behind. `last_look` is called when all but the step itself is done, and may raise against
+    it. Raises `OSError`.
     """
     path = os.fspath(path)
     folder, name = os.path.split(path)
@@ -237,6 +247,8 @@ def replace_file(
                 os.fsync(handle)
         finally:
             os.close(handle)
+        if last_look is not None:
+            last_look()
         os.replace(draft, path)
     except BaseException:
         try:

@@ -8,7 +8,7 @@ also have a mark, a variable that its members inherit and that no stranger has.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import monotonic
 
 from switchkit.platform import Unknown, Vitals
@@ -55,12 +55,14 @@ class ProcessTable:
 class Family:
     """One leader of a session and those who were seen to belong to it."""
 
-    def __init__(self, leader: int, began: int, mark: bytes = b"") -> None:
-        """Take `mark` as `NAME=value`."""
+    def __init__(
+        self, leader: int, began: int, mark: bytes = b"", kin: "Mapping[int, int] | None" = None
+    ) -> None:
+        """Take `mark` as `NAME=value`, and in `kin` who is known to belong to it, since when."""
         self._leader = leader
         self._began = began
         self._mark = b"\0" + mark + b"\0" if mark else b""
-        self._known = {leader: began}
+        self._known = {leader: began, **(kin or {})}
 
     @property
     def members(self) -> frozenset[int]:
@@ -257,6 +259,12 @@ def environment(pid: int) -> dict[str, str]:
     """The variables that a process was started with; none when they are not shown."""
     pairs = (os.fsdecode(each).partition("=") for each in raw_environment(pid).split(b"\0"))
     return {name: value for name, equals, value in pairs if equals}
+
+
+def has_environment(pid: int) -> bool:
+    """Whether a process shows variables: some write their title over them, and show none."""
+    name, equals, _ = raw_environment(pid).partition(b"\0")[0].partition(b"=")
+    return bool(equals) and name.replace(b"_", b"a").isalnum()
 
 
 def is_marked(pid: int, mark: bytes) -> bool:

@@ -3,19 +3,28 @@
 from collections.abc import Iterable
 
 _SHORT_WORD = 4
+_BEGINNING = 3
 _MOST_SHOWN = 12
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """The choice that the word most likely stands for, or nothing."""
     folded = _folded(word)
-    allowed = 1 if len(folded) <= _SHORT_WORD else 2
+    choices = sorted(choices)
+    # Any letter is one edit away from any other.
+    allowed = 0 if len(folded) == 1 else 1 if len(folded) <= _SHORT_WORD else 2
     best, best_distance = "", allowed + 1
-    for choice in sorted(choices):
+    for choice in choices:
         distance = _distance(folded, _folded(choice), best_distance)
         if distance < best_distance:
             best, best_distance = choice, distance
-    return best
+    return best or _begun(folded, choices)
+
+
+def _begun(folded: str, choices: Iterable[str]) -> str:
+    """The only choice that begins with what was typed, where that is more than a letter or two."""
+    found = [each for each in choices if _folded(each).startswith(folded)]
+    return found[0] if len(found) == 1 and len(folded) >= _BEGINNING else ""
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
@@ -24,7 +33,8 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     if meant := did_you_mean(word, names):
         return f"did you mean `{meant}`?"
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_SHOWN])
-    return f"known: {shown}" if shown else ""
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return f"known: {shown}{more}" if shown else ""
 
 
 def _folded(word: str) -> str:

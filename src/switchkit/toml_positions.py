@@ -4,6 +4,8 @@ The parser of the standard library tells where a text is broken, but not where a
 """
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 # Compiled on first use: most workspaces have no TOML, and most TOML has no problems.
@@ -19,6 +21,9 @@ _STRING_OR_COMMENT = (
     r"|'[^'\n]*+'?+"
     r"|#[^\n]*+"
 )
+
+# The place of the value of `a` where only `a.b` is written: no text has a letter there.
+_NO_VALUE = -1
 
 Path = tuple[str, ...]
 # With the index of each item of an array of tables.
@@ -85,6 +90,82 @@ def nearest(found: dict[Place, Statement], path: Place) -> Statement | None:
         if (one := found.get(path[:length])) is not None:
             return one
     return None
+
+
+class Values:
+    """What lies in the values of a text. Every part of it is looked at once, however many ask."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # Of the same length, so that places in it are places in the text.
+        self._masked = re.sub(_STRING_OR_COMMENT, _masked, text)
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._items: dict[int, list[int]] = {}
+        self._members: dict[int, dict[Place, tuple[int, int]]] = {}
+
+    def find(self, statement: Statement, path: Place) -> tuple[int, int] | None:
+        """Line and column of a member or an item of the value of a key, or of what is deeper."""
+        begins = self._lines[statement.first - 1]
+        at = self._offset(self._masked.find("=", begins) + 1, path)
+        if at < 0:
+            return None
+        line = bisect_right(self._lines, at)
+        return line, at - self._lines[line - 1] + 1
+
+    def _offset(self, at: int, path: Place) -> int:
+        while self._masked[at : at + 1].isspace():
+            at += 1
+        step = path[0]
+        opening = self._masked[at : at + 1]
+        if isinstance(step, int):
+            items = self._items_at(at) if opening == "[" else []
+            if step >= len(items):
+                return -1
+            return items[step] if len(path) == 1 else self._offset(items[step], path[1:])
+        members = self._members_at(at) if opening == "{" else {}
+        for length in range(len(path), 0, -1):
+            if (found := members.get(path[:length])) is not None:
+                start, value = found
+                return start if length == len(path) else self._offset(value, path[length:])
+        return -1
+
+    def _items_at(self, at: int) -> list[int]:
+        if (known := self._items.get(at)) is None:
+            known = self._items[at] = [start for start, _ in _entries(self._masked, at)]
+        return known
+
+    def _members_at(self, at: int) -> dict[Place, tuple[int, int]]:
+        """Where each name begins, and its value: `a.b = 1` is found by `a` and by `a.b`."""
+        known = self._members.get(at)
+        if known is None:
+            known = self._members[at] = {}
+            for start, end in _entries(self._masked, at):
+                equals = self._masked.find("=", start, end)
+                names = _parts(self._text[start:equals]) if equals > 0 else ()
+                for length in range(1, len(names)):
+                    known.setdefault(names[:length], (start, _NO_VALUE))
+                if names:
+                    known[names] = (start, equals + 1)
+        return known
+
+
+def _entries(masked: str, at: int) -> Iterator[tuple[int, int]]:
+    """Where the items of an array or the members of an inline table begin and end."""
+    depth, begun = 0, -1
+    for place in range(at, len(masked)):
+        letter = masked[place]
+        depth += (letter in "[{") - (letter in "]}")
+        if begun >= 0 and (depth == 0 or (depth == 1 and letter == ",")):
+            yield begun, place
+            begun = -1
+        elif begun < 0 and place > at and depth and not letter.isspace() and letter != ",":
+            begun = place
+        if depth == 0:
+            return
+
+
+def _masked(match: re.Match[str]) -> str:
+    return (" " if match[0].startswith("#") else "x") * len(match[0])
 
 
 def _parts(dotted: str) -> Path:

@@ -1,10 +1,20 @@
 """Files that hold one JSON object each, replaced whole."""
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
 
 from switchkit.files import replace_file
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+
+
+def disk_trouble(wrong: OSError, folder: Path) -> str | None:
+    """What is wrong with the disk that holds this folder, if that is why a write failed."""
+    if wrong.errno not in _NO_ROOM:
+        return None
+    return f"cannot write to the disk of {folder}: {wrong.strerror}"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from switchkit.toml_positions import by_place, nearest, statements
+from switchkit.toml_positions import Values, by_place, nearest, statements
 
 TEXT = '''\
 # a = 1
@@ -60,3 +60,20 @@ def test_what_does_not_stand_in_the_text_is_near_what_holds_it() -> None:
     assert line("table", "a", "b c", "x") == 8
     assert line("table", "none") == 7
     assert line("none") == 0
+
+
+def test_what_lies_in_a_value_has_a_place_of_its_own() -> None:
+    text = 'a = [ "x=,]", { b.c = [1, 2], "d, e" = { f = "}" } }, # [3]\n  3,\n]\n'
+    tomllib.loads(text)
+    (statement,) = statements(text)
+
+    def place(*path: str | int) -> tuple[int, int] | None:
+        return Values(text).find(statement, path)
+
+    assert place(0) == (1, 7)
+    assert place(1, "b") == place(1, "b", "c") == (1, 17)
+    assert place(1, "b", "c", 1) == (1, 27)
+    assert place(1, "d, e", "f") == (1, text.index("f = ") + 1)
+    assert place(2) == (2, 3)
+    for nowhere in ((3,), ("b",), (0, "x"), (1, "none"), (1, "b", "c", 2), (2, 0)):
+        assert place(*nowhere) is None

@@ -66,6 +66,10 @@ def test_what_was_meant_is_near_and_habits_of_writing_do_not_count() -> None:
     assert did_you_mean("rpc-ms", ["rpcMs", "other"]) == "rpcMs"
     assert did_you_mean("prot", ["port", "host"]) == "port"
     assert did_you_mean("x", ["port"]) == ""
+    # A word that was not typed to its end, where only one begins so.
+    assert did_you_mean("stat", ["status", "start-all", "logs"]) == "status"
+    assert did_you_mean("sta", ["status", "start"]) == ""
     assert suggestion("prot", ["port"]) == "did you mean `port`?"
     assert suggestion("zzz", ["b", "a"]) == "known: `a`, `b`"
     assert suggestion("zzz", []) == ""
+    assert suggestion("zzz", [f"name{n:02}" for n in range(15)]).endswith("`name11` and 3 more")

@@ -155,6 +155,20 @@ def _record_cut(lab: Lab, _: Json, chance: random.Random) -> Expected:
     return Expected("running", ("ready", "starting"))
 
 
+def _records_deleted(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    if chance.random() < 0.7:
+        lab.kill_supervisor()
+    shutil.rmtree(lab.folder_of_state() / "runs")
+    return Expected("running", ("ready", "starting"))
+
+
+def _branch_switched(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    if chance.random() < 0.5:
+        lab.kill_supervisor()
+    lab.git("switch", "-q", "-c", "another", cwd=lab.worktree())
+    return Expected("running", ("ready",), "branch-switched")
+
+
 def _registry_cut(lab: Lab, _: Json, chance: random.Random) -> Expected:
     path = lab.home / "state.json"
     raw = path.read_bytes()
@@ -230,6 +244,8 @@ CASES: dict[str, Case] = {
     "suspended": Case(_suspended),
     "port-stolen": Case(_port_stolen, SERVE.replace('"serve"', '"say", "hello"'), waits=False),
     "record-cut": Case(_record_cut),
+    "records-deleted": Case(_records_deleted),
+    "branch-switched": Case(_branch_switched),
     "registry-cut": Case(_registry_cut),
     "disk-full": Case(_disk_full),
     "worktree-deleted": Case(_worktree_deleted),

@@ -123,6 +123,15 @@ def once(path: str) -> None:
     sys.exit(3)
 
 
+def thrice(path: str) -> None:
+    """Fail twice and serve the third time."""
+    tries = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR)
+    os.write(tries, b"x")
+    if os.fstat(tries).st_size > 2:
+        serve()
+    sys.exit(3)
+
+
 def late(seconds: str) -> None:
     time.sleep(float(seconds))
     serve()
@@ -138,5 +147,6 @@ MODES: dict[str, Callable[..., None]] = {
     "count": count,
     "say": speak,
     "once": once,
+    "thrice": thrice,
 }
 MODES[sys.argv[1]](*sys.argv[2:])

@@ -25,7 +25,7 @@ async def test_every_listing_is_that_of_its_own_server(board: Boarded, era: str)
     async with board.client(era) as ours, board.own_server(era) as theirs:
         for method in ("tools/list", "resources/list", "prompts/list", "resources/templates/list"):
             assert plain(await ours.request(method)) == plain(await theirs.request(method))
-        assert len(await ours.tools()) == 11
+        assert len(await ours.tools()) == 13
 
 
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -133,7 +133,7 @@ async def test_the_names_are_reserved_for_the_yard(own_process: Boarded) -> None
     (own_process.workspace.home / "switchboard.config.json").write_text(json.dumps(suites))
     async with own_process.client() as client:
         tools = await client.tools()
-    assert len(tools) == 11
+    assert len(tools) == 13
     assert all(name.startswith("switchyard_") for name in tools)
 
 

@@ -94,13 +94,13 @@ async def test_trust_shows_the_tools_and_a_change_hides_them_again(board: Boarde
     async with board.client() as client:
         assert await client.tools() == {}
         assert states(trust(board, "switchyard.toml"))["switchyard.toml"][1] == "trusted"
-        assert len(await listed_again(client)) == 11
+        assert len(await listed_again(client)) == 13
         assert (await called(client, "up"))["services"][0]["phase"] == "ready"
         await called(client, "down")
         board.lab.config(SIMPLE.replace("{port}", "0") + "# another line\n")
         assert await listed_again(client) == {}
         trust(board, "--all")
-        assert len(await listed_again(client)) == 11
+        assert len(await listed_again(client)) == 13
         trust(board, "--revoke", "switchyard.toml")
         assert await listed_again(client) == {}
 
@@ -111,7 +111,7 @@ async def test_a_change_that_nobody_has_noticed_yet_runs_nothing(own_process: Bo
     simple(lab)
     trust(own_process, "--all")
     async with own_process.client() as client:
-        assert len(await client.tools()) == 11
+        assert len(await client.tools()) == 13
         await called(client, "brief")
         lab.config(f'[services.web]\ncommand = ["touch", "{lab.folder / "harm"}"]\n')
         # At once, before anybody had a look at the file.
@@ -129,7 +129,7 @@ async def test_a_worktree_needs_the_trust_of_the_file_that_governs_it(board: Boa
     path = lab.folder / lab.json("create", "feature")["path"]
     trust(board, "--all", cwd=path)
     async with board.client(cwd=path) as client:
-        assert len(await client.tools()) == 11
+        assert len(await client.tools()) == 13
         # Its own copy is trusted; what would run is decided at the root.
         assert await refused(client, "up") == "project-not-trusted"
         trust(board, "--all")
@@ -169,11 +169,11 @@ async def test_it_can_be_turned_off_and_a_workspace_cannot_turn_it_on(board: Boa
     own = board.lab.root / ".switchboard" / "config.toml"
     own.parent.mkdir()
     async with board.client() as client:
-        assert len(await client.tools()) == 11
+        assert len(await client.tools()) == 13
         own.write_text("[yard]\nenabled = false\n")
         assert await listed_again(client) == {}
         own.write_text("[yard]\nenabled = true\n")
-        assert len(await listed_again(client)) == 11
+        assert len(await listed_again(client)) == 13
         board.workspace.config_toml("[yard]\nenabled = false\n", scope="home")
         assert await listed_again(client) == {}
 
@@ -183,5 +183,5 @@ async def test_deny_lists_hold_for_the_yard_too(own_process: Boarded) -> None:
     own_process.workspace.config_toml('[tools]\ndeny = ["switchyard_up"]\n', scope="home")
     async with own_process.client() as client:
         tools = await client.tools()
-        assert len(tools) == 10
+        assert len(tools) == 12
         assert "switchyard_up" not in tools

@@ -38,6 +38,30 @@ def test_the_canonical_port_leads_to_the_branch_on_both_families(lab: Lab, port:
     assert not connects(port, "::1")
 
 
+def test_up_and_status_say_which_branch_has_the_canonical_port(lab: Lab, port: int) -> None:
+    nobody = f"{port} leads to no web yet: switchyard checkout "
+    assert f"{nobody}main\n" in lab.sy("up").out
+    assert nobody in lab.sy("status").out
+    lab.json("checkout", "side")
+    for words in (("up",), ("status",), ("status", "side")):
+        assert f"{port} -> web of side\n" in lab.sy(*words).out
+
+
+def test_logs_of_two_branches_say_whose_a_line_is(lab: Lab, port: int) -> None:
+    lab.json("checkout", "side")
+    assert get(port) == "side web"
+    several = {line.partition(" | ")[0] for line in lab.sy("logs", "web").out.splitlines()}
+    assert several == {"web of main", "web of side"}
+    named = lab.sy("logs", "web", "--branch", "side").out
+    assert named
+    assert " | " not in named
+    for words in (("web", "side"), ("side", "web"), ("side",)):
+        assert lab.sy("logs", *words).out == named
+    assert lab.json("logs", "web", "nope", code=2)["error"]["code"] == "unknown-branch"
+    told = lab.sy("rm", "side", "--force-tree").out.splitlines()
+    assert told[0] == "stopped web of side"
+
+
 @requirement("S1.71")
 def test_a_foreign_listener_is_named_and_left_alone(lab: Lab, port: int) -> None:
     with socket.create_server(("127.0.0.1", port)):
@@ -48,6 +72,23 @@ def test_a_foreign_listener_is_named_and_left_alone(lab: Lab, port: int) -> None
         assert lab.json("uncheckout")["closed"] == []
         assert connects(port)
     assert lab.json("brief")["checkouts"] == []
+
+
+def test_a_stranger_that_took_the_port_meanwhile_is_told(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    assert [one["active"] for one in lab.json("brief")["checkouts"]] == [True]
+    lab.kill_supervisor()
+    assert [one["active"] for one in lab.json("brief")["checkouts"]] == [False]
+    lab.listener(port)
+    for _ in range(2):
+        told = lab.json("brief")["checkouts"][0]
+        assert told["active"] is False
+        assert told["port_owner"]["pid"] == os.getpid()
+        assert f"process {os.getpid()}" in lab.sy("brief").out
+        lab.json("up")
+    lab.json("uncheckout")
+    assert lab.json("brief")["checkouts"] == []
+    assert connects(port)
 
 
 def test_what_does_not_run_cannot_be_checked_out(lab: Lab, port: int) -> None:

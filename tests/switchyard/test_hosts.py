@@ -11,7 +11,14 @@ import pytest
 from boarded import Boarded
 from yardlab import Lab
 
-from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
+from support.hosts import (
+    Finished,
+    claude_program,
+    codex_program,
+    run_claude,
+    run_codex,
+    run_codex_with,
+)
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
@@ -77,6 +84,43 @@ async def test_a_real_host_runs_the_project(lab: Lab, tmp_path: Path, name: str)
     block = tomllib.loads((lab.codex / "config.toml").read_text())["mcp_servers"]["switchyard"]
     entry: Json = {"command": block["command"], "args": block["args"]}
     await ran_the_project(name, lab, workspace, entry)
+
+
+@requirement("S1.48", "S1.75")
+async def test_codex_reads_unattended_and_asks_before_it_changes_anything(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """With the very block that `install` writes; `exec` has nobody to ask, so asking refuses."""
+    workspace = Workspace(tmp_path / "host")
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    lab.json("up")
+    lab.json("mcp", "install")
+    steps = (
+        use("switchyard_brief"),
+        use("switchyard_where", service="web"),
+        use("switchyard_status"),
+        use("switchyard_logs", service="web"),
+        use("switchyard_down"),
+        say("done"),
+    )
+    with responses_model(*steps) as model:
+        provider = f'{{name = "loopback", base_url = "{model.url}/v1", wire_api = "responses"}}'
+        finished = await run_codex_with(
+            codex_program(),
+            workspace,
+            (lab.codex / "config.toml").read_text(),
+            'model="mock-model"',
+            'model_provider="loopback"',
+            f"model_providers={{loopback = {provider}}}",
+        )
+    assert finished.code == 0, finished.stderr + finished.stdout
+    brief, where, status, logs, down = model.results
+    assert "configured_services" in brief
+    assert "direct_url" in where
+    assert "ready" in status
+    assert "listening on" in logs
+    assert "requires approval" in down
+    assert lab.service("web")["phase"] == "ready"
 
 
 @requirement("S1.04", "S1.48", "S1.50", "S1.53")

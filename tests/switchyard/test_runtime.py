@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -167,6 +169,20 @@ def test_a_crash_is_restarted_when_asked_for(lab: Lab) -> None:
     assert again["restarts"] == 2
 
 
+def test_up_waits_for_what_its_restart_rule_still_brings_up(lab: Lab) -> None:
+    services = "".join(
+        f'[services.web{number}]\ncommand = [SVC, "thrice", "{lab.folder}/{number}"]\nport = 0\n'
+        'restart = { policy = "on-failure", max = 5, backoff = "10ms" }\n'
+        f'[services.api{number}]\ncommand = [SVC, "serve"]\nport = 0\n'
+        f'depends_on = ["web{number}"]\n'
+        for number in range(6)
+    )
+    lab.config(services)
+    up = lab.json("up")
+    assert {one["phase"] for one in up["services"]} == {"ready"}
+    assert [one["restarts"] for one in up["services"] if one["service"] == "web0"] == [2]
+
+
 def test_without_a_rule_a_crash_stays_visible(lab: Lab) -> None:
     lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
     pid = lab.json("up")["services"][0]["pid"]
@@ -201,6 +217,35 @@ def test_one_stubborn_service_costs_its_grace_once(lab: Lab) -> None:
     assert all(one["forced"] and one["port_free"] for one in stopped)
     assert 1.0 <= took < 3.5
     assert lab.ours() == []
+
+
+def test_a_branch_that_is_slow_to_stop_keeps_no_other_waiting(lab: Lab) -> None:
+    """Its service ignores the signal, and its hook waits for the other branch to be up."""
+    mark = lab.folder / "mark"
+    lab.config(
+        '[services.web]\ncommand = [SVC, "stubborn"]\nport = 0\nstop = { grace = "60s" }\n'
+        f'[hooks]\npre_down = [["sh", "-c", "touch {mark}.begun; until test -e {mark}; do '
+        'sleep 0.05; done"]]\n'
+    )
+    lab.repository()
+    lab.json("create", "side")
+    lab.json("up")
+    stopping = subprocess.Popen(
+        [sys.executable, "-m", "switchyard", "down", "main"],
+        cwd=lab.root,
+        env=lab.env,
+        stdout=subprocess.DEVNULL,
+    )
+    wait_for(lambda: mark.with_suffix(".begun").exists())
+    stubborn = lab.service("web", "main")["pid"]
+    assert lab.json("up", "side")["services"][0]["phase"] == "ready"
+    mark.touch()
+    lab.json("checkout", "side", code=4)
+    os.kill(lab.service("web", "side")["pid"], 9)
+    assert len(lab.json("down", "side")["stopped"]) == 1
+    assert stopping.poll() is None
+    os.kill(stubborn, 9)
+    assert stopping.wait(20) == 0
 
 
 def test_ports_are_kept_for_the_next_time(lab: Lab) -> None:
@@ -242,7 +287,10 @@ def test_services_get_the_documented_variables(lab: Lab) -> None:
     port = str(lab.service("web")["port"])
     assert (found["PORT"], found["HOST"], found["SWITCHYARD"]) == (port, "127.0.0.1", "1")
     assert (found["SWITCHYARD_SERVICE"], found["SWITCHYARD_BRANCH"]) == ("web", "default")
-    assert found["API"] == f"http://api.default.shop.localhost:{lab.proxy_port}"
+    api = lab.service("api")
+    assert api["url"] == f"http://api.default.shop.localhost:{lab.proxy_port}"
+    assert found["API"] == found["SWITCHYARD_API_URL"]
+    assert found["API"] in (api["url"], api["direct_url"])
     assert found["SWITCHYARD_API_PORT"] == str(lab.service("api")["port"])
     assert (found["FROM_FILE"], found["OTHER"]) == ("yes", "1")
 
@@ -269,6 +317,30 @@ def test_a_name_leads_to_its_service(lab: Lab) -> None:
     assert get(lab.proxy_port, name=name, host="::1") == "default api"
     assert "nothing runs" in get(lab.proxy_port, name="x.default.shop.localhost")
     assert str(lab.home) in get(lab.proxy_port, "/__switchyard/health")
+
+
+@pytest.mark.parametrize("tld", ["localhost", "nowhere.invalid"])
+def test_services_are_given_addresses_that_programs_can_resolve(lab: Lab, tld: str) -> None:
+    path = lab.config(
+        '[services.api]\ncommand = [SVC, "serve"]\nport = 0\n'
+        '[services.web]\ncommand = [SVC, "serve"]\nport = 0\nenv = { API = "{api_url}" }\n'
+    )
+    path.write_text(path.read_text().replace("[proxy]\n", f'[proxy]\ntld = "{tld}"\n'))
+    try:
+        resolves = bool(socket.getaddrinfo(f"some.{tld}", None))
+    except OSError:
+        resolves = False
+    api = {one["service"]: one for one in lab.json("up")["services"]}["api"]
+    assert api["url"].startswith(f"http://api.default.shop.{tld}:")
+    given = lab.json("env", "web")["env"]
+    expected = api["url"] if resolves else api["direct_url"]
+    assert (given["API"], given["SWITCHYARD_API_URL"]) == (expected, expected)
+    assert lab.json("brief").get("names_resolve", True) is resolves
+    doctor = lab.json("doctor")
+    assert doctor["proxy"]["names_resolve"] is resolves
+    assert any("does not resolve" in one for one in doctor["notes"]) is not resolves
+    lab.json("down")
+    assert lab.json("env", "web")["env"]["API"] == expected
 
 
 def test_names_are_not_taken_from_somebody_else(lab: Lab) -> None:

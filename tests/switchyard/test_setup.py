@@ -130,22 +130,32 @@ def test_config_prints_the_block_and_registers_the_alias(shop: Lab) -> None:
 
 
 @requirement("S1.14", "S1.17")
-def test_without_an_executable_a_commented_fallback_is_printed(shop: Lab) -> None:
-    made = shop.sy("mcp", "config", env={"PATH": "/usr/bin:/bin"}).out
-    lines = made.splitlines()
-    assert f"# command = {json.dumps(sys.executable)}" in lines
-    assert '# args = ["-m", "switchyard", "mcp", "--project", "switchyard"]' in lines
-    assert tomllib.loads(made)["mcp_servers"]["switchyard"]["command"] == "switchyard"
+def test_without_an_executable_the_interpreter_is_launched_and_the_block_says_why(
+    shop: Lab,
+) -> None:
+    env = {"PATH": "/usr/bin:/bin"}
+    made = shop.sy("mcp", "install", env=env).out
+    assert made.splitlines()[1].startswith("# No `switchyard` executable is visible")
+    block = server(shop)
+    assert block["command"] == sys.executable
+    assert block["args"] == ["-m", "switchyard", "mcp", "--project", "switchyard"]
     live = subprocess.run(
-        [sys.executable, "-m", "switchyard", "mcp", "--project", "switchyard"],
+        [block["command"], *block["args"]],
         cwd="/",
-        env={"SWITCHYARD_HOME": str(shop.home), "PATH": "/usr/bin:/bin"},
+        env={**env, **block["env"]},
         input='{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
         capture_output=True,
         text=True,
         check=True,
     )
     assert json.loads(live.stdout)["id"] == 1
+    before = config_file(shop).read_text()
+    again = shop.sy("mcp", "install", "--json", env=env).json
+    assert (again["written"], again["changed"]) == (False, False)
+    assert config_file(shop).read_text() == before
+    shop.json("mcp", "install")
+    assert server(shop)["command"] == "switchyard"
+    assert "# No" not in config_file(shop).read_text()
 
 
 @requirement("S1.17")
@@ -155,21 +165,25 @@ def test_programs_inside_the_project_are_never_written_down(shop: Lab) -> None:
     (local / "python").symlink_to(sys.executable)
     (local / "switchyard").write_text("#!/bin/sh\n")
     (local / "switchyard").chmod(0o755)
-    done = subprocess.run(
-        [str(local / "python"), "-m", "switchyard", "mcp", "config"],
-        cwd=shop.root,
-        env={
-            **shop.env,
-            "PATH": f"{local}:/usr/bin:/bin",
-            "PYTHONPATH": str(Path(__file__).parents[2] / "src"),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert str(shop.root) not in done.stdout
-    assert "No `switchyard` executable is visible" in done.stdout
-    assert "belongs to the project" in done.stdout
+    for step in ("config", "install"):
+        done = subprocess.run(
+            [str(local / "python"), "-m", "switchyard", "mcp", step, "--json"],
+            cwd=shop.root,
+            env={
+                **shop.env,
+                "PATH": f"{local}:/usr/bin:/bin",
+                "PYTHONPATH": str(Path(__file__).parents[2] / "src"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told = json.loads(done.stdout)
+        assert (done.returncode, told["ok"], told["action"]) == (4, False, f"mcp.{step}")
+        assert told["error"]["code"] == "no-executable"
+        assert "belongs to the project" in told["error"]["message"]
+    assert not config_file(shop).exists()
+    assert not shop.home.exists()
 
 
 @requirement("S1.23")
@@ -243,9 +257,23 @@ def test_smoke_proves_the_setup_and_touches_nothing(shop: Lab) -> None:
 
 @requirement("S1.29", "S1.34")
 def test_smoke_fails_when_the_configured_command_cannot_be_launched(shop: Lab) -> None:
-    done = shop.sy("mcp", "smoke", "--json", env={"PATH": "/usr/bin:/bin"}, code=1)
+    broken = shop.folder / "bin"
+    broken.mkdir()
+    (broken / "switchyard").write_text("#!/bin/sh\nexit 1\n")
+    (broken / "switchyard").chmod(0o755)
+    done = shop.sy("mcp", "smoke", "--json", env={"PATH": f"{broken}:/usr/bin:/bin"}, code=1)
     failed = [one["name"] for one in done.json["checks"] if not one["ok"]]
     assert failed == ["configured_command_answers"]
+
+
+@requirement("S1.14", "S1.34")
+def test_smoke_proves_the_fallback_and_any_name(shop: Lab) -> None:
+    words = ("mcp", "smoke", "--name", "other", "--json")
+    assert shop.sy(*words, env={"PATH": "/usr/bin:/bin"}).json["passed"] is True
+
+
+def test_a_folder_that_is_not_there_is_refused(shop: Lab) -> None:
+    shop.json("mcp", "config", "--cwd", str(shop.root / "nowhere"), code=2)
 
 
 @requirement("S1.32")

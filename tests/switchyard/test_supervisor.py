@@ -149,6 +149,28 @@ def test_two_projects_of_one_home_share_the_names(lab: Lab) -> None:
         lab.json("down", cwd=other)
 
 
+def test_two_clones_of_one_repository_have_names_of_their_own(lab: Lab) -> None:
+    """A second folder with the same configuration is another project, and told so."""
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    text = (lab.root / "switchyard.toml").read_text()
+    clone = lab.folder / "clone"
+    clone.mkdir()
+    (clone / "switchyard.toml").write_text(text)
+    first = lab.json("up")["services"][0]
+    second = lab.json("up", cwd=clone)["services"][0]
+    lab.cleanup(lambda: lab.json("down", cwd=clone))
+    assert first["url"] == f"http://web.default.shop.localhost:{lab.proxy_port}"
+    assert second["url"] != first["url"]
+    host = second["url"].removeprefix("http://").partition(":")[0]
+    assert get(lab.proxy_port, name=host) == "default web"
+    assert not any("belongs to" in one for one in lab.json("doctor")["notes"])
+    assert f"belongs to {lab.root};" in lab.json("doctor", cwd=clone)["notes"][0]
+    lab.json("down")
+    assert "nothing runs" in get(lab.proxy_port, name="web.default.shop.localhost")
+    assert get(lab.proxy_port, name=host) == "default web"
+    assert lab.json("up", cwd=clone)["services"][0]["url"] == second["url"]
+
+
 def test_a_long_home_is_no_obstacle(lab: Lab) -> None:
     lab.config(SERVE)
     home = lab.folder / ("long" * 20) / ("home" * 10)
@@ -158,12 +180,12 @@ def test_a_long_home_is_no_obstacle(lab: Lab) -> None:
     assert not is_alive(pid)
 
 
-def test_a_moved_project_is_another_project(lab: Lab) -> None:
+def test_a_project_that_is_moved_and_moved_back_goes_on(lab: Lab) -> None:
     lab.config(SERVE)
     port = lab.json("up")["services"][0]["port"]
     moved = lab.folder / "moved"
     lab.root.rename(moved)
-    assert lab.json("status", cwd=moved)["services"] == []
+    assert lab.json("status", cwd=moved)["services"][0]["reason"] == "project-moved"
     moved.rename(lab.root)
     assert lab.service("web")["status"] == "running"
     assert connects(port)

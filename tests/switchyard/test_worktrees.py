@@ -1,11 +1,12 @@
 """Worktrees: made with their files, and never removed while they hold work."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from yardlab import Lab, is_alive
+from yardlab import Lab, is_alive, wait_for
 
 from support.requirements import requirement
 
@@ -101,6 +102,17 @@ def test_hostile_branch_names_are_refused(shop: Lab, branch: str) -> None:
     assert shop.json("list")["worktrees"] == []
 
 
+def test_names_beyond_ascii_stay_distinct_and_readable(shop: Lab) -> None:
+    slugs = [
+        shop.json("create", branch)["slug"]
+        for branch in ("größe/über", "日本語", "日本", "пример", "plain")
+    ]
+    assert len(set(slugs)) == len(slugs)
+    assert slugs[0].startswith("gro")
+    assert slugs[-1] == "plain"
+    assert all(one.isascii() and "default" not in one for one in slugs)
+
+
 def test_names_that_collide_after_slugging_are_refused(shop: Lab) -> None:
     made(shop, "feat/x")
     assert shop.json("create", "feat-x", code=4)["error"]["code"] == "slug-taken"
@@ -161,6 +173,7 @@ def test_a_clean_worktree_is_removed_with_its_runtime(shop: Lab) -> None:
     pid = shop.json("up", "side")["services"][0]["pid"]
     (tree / ".env.mine").write_text("ignored, and yet somebody's work")
     told = shop.json("rm", "side")
+    assert [one["branch"] for one in told["stopped"]] == ["side"]
     assert not is_alive(pid)
     assert not tree.exists()
     assert (Path(told["trash"]) / ".env.mine").exists()
@@ -210,6 +223,50 @@ def test_a_locked_or_inhabited_worktree_stays(shop: Lab) -> None:
         assert is_alive(guest.pid)
         guest.kill()
     shop.json("rm", "side")
+
+
+def test_a_refusal_comes_before_anything_is_done(shop: Lab) -> None:
+    """Somebody else stands in the worktree: its services go on, and its hook has not run."""
+    path = shop.root / "switchyard.toml"
+    path.write_text(path.read_text() + f'[hooks]\npre_remove = [["touch", "{shop.folder}/ran"]]\n')
+    tree = made(shop)
+    shop.json("up", "side")
+    running = set(shop.ours())
+    terminal = subprocess.Popen(["sleep", "100"], cwd=tree)
+    try:
+        error = shop.json("rm", "side", code=4)["error"]
+        assert f"process {terminal.pid} is running in it" in error["message"]
+        assert set(shop.ours()) == running
+        assert not (shop.folder / "ran").exists()
+    finally:
+        terminal.kill()
+        terminal.wait()
+    shop.json("rm", "side", "--force-tree")
+    assert (shop.folder / "ran").exists()
+
+
+def test_a_later_branch_of_the_same_name_begins_without_the_old_data(shop: Lab) -> None:
+    path = shop.root / "switchyard.toml"
+    keep = '[services.db]\ncommand = ["sh", "-c", "echo; touch $DATA/file; exec sleep 100"]\n'
+    path.write_text(path.read_text() + keep + 'env = { DATA = "{data_dir}" }\n')
+    made(shop)
+    shop.json("up", "side", "db")
+    state = shop.folder_of_state()
+    wait_for((state / "data" / "side" / "db" / "file").exists)
+    shop.json("rm", "side", "--force-tree", "--delete-branch", "--force-branch")
+    assert not (state / "data" / "side").exists()
+    assert not (state / "logs" / "side").exists()
+    kept = [one.name for one in (state / "trash").iterdir()]
+    assert sorted(one.split("-")[0] for one in kept) == ["data", "logs"]
+    (state / "data" / "gone" / "db").mkdir(parents=True)
+    (state / "logs" / "main").mkdir(parents=True, exist_ok=True)
+    assert shop.json("prune")["data"] == ["gone"]
+    assert not (state / "data" / "gone").exists()
+    assert (state / "logs" / "main").exists()
+    for one in (state / "trash").iterdir():
+        os.utime(one, (0, 0))
+    assert len(shop.json("prune")["trash"]) == 3
+    assert list((state / "trash").iterdir()) == []
 
 
 def test_a_refusing_hook_keeps_the_worktree(shop: Lab) -> None:

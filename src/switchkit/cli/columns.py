@@ -1,6 +1,6 @@
 """Text for people: columns, counted nouns, and nothing that deceives the eye."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _GAP = "  "
 # So much of a cell is left at least, and so much where another column can be left out instead.
@@ -15,16 +15,22 @@ def columns(
     width: int = 0,
     elastic: Sequence[int] = (),
     spare: Sequence[int] = (),
+    ends: Sequence[int] = (),
+    paint: Callable[[int, int, str], str] | None = None,
 ) -> Iterator[str]:
     """Rows in columns, each as wide as its widest cell; those at `right` end at the right.
 
     Where a `width` is given, cells of the `elastic` columns are cut until a row fits into it; the
     first row, which is the heading, stays whole. Where that is not enough, `spare` columns are left
-    out, one after the other.
+    out, one after the other. Of the columns in `ends` the end of a cell is kept, not its beginning.
+
+    Cells are plain text: what marks them up is `paint`, which gets the row, the column and the cell
+    as it is shown, so that no mark is counted as text, and no text is taken for a mark.
     """
     rows = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(_width(row[at]) for row in rows) for at in range(len(rows[0]))] if rows else []
-    heads = [_width(cell) for cell in rows[0]] if rows else []
+    counted = [[columns_of(cell) for cell in row] for row in rows]
+    widths = [max(sizes) for sizes in zip(*counted, strict=True)]
+    heads = [columns_of(cell) for cell in rows[0]] if rows else []
     least, enough = (
         [
             min(size, max(some, head)) if at in elastic else size
@@ -43,21 +49,19 @@ def columns(
         if not cuttable:
             break
         widths[max(cuttable, key=lambda at: widths[at])] -= 1
-    for row in rows:
-        padded = [
-            _padded(fitted(row[at], widths[at]), widths[at], at_right=at in right) for at in shown
-        ]
+    for number, row in enumerate(rows):
+        padded: list[str] = []
+        for at in shown:
+            cell = (fitted_end if at in ends else fitted)(row[at], widths[at])
+            blanks = " " * (widths[at] - columns_of(cell))
+            text = paint(number, at, cell) if paint else cell
+            padded.append(blanks + text if at in right else text + blanks)
         yield _GAP.join(padded).rstrip()
 
 
 def _whole(widths: Sequence[int], shown: Sequence[int]) -> int:
     """How wide a row of these columns is."""
     return sum(widths[at] for at in shown) + len(_GAP) * (len(shown) - 1)
-
-
-def _padded(cell: str, width: int, *, at_right: bool) -> str:
-    blanks = " " * (width - _width(cell))
-    return blanks + cell if at_right else cell + blanks
 
 
 def visible(text: str) -> str:
@@ -81,15 +85,26 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def fitted(text: str, width: int) -> str:
     """The text, cut where it would not fit into so many columns of a terminal."""
-    if _width(text) <= width:
+    if columns_of(text) <= width:
         return text
     cut = text[: max(width - 1, 0)]
-    while _width(cut) > width - 1 and cut:
+    while columns_of(cut) > width - 1 and cut:
         cut = cut[:-1]
     return f"{cut}…"
 
 
-def _width(text: str) -> int:
+def fitted_end(text: str, width: int) -> str:
+    """The end of the text, where all of it would not fit into so many columns."""
+    if columns_of(text) <= width:
+        return text
+    cut = text[max(len(text) - width + 1, 0) :]
+    while columns_of(cut) > width - 1 and cut:
+        cut = cut[1:]
+    return f"…{cut}"
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     # Most text is ASCII, and this is a library of its own.
@@ -100,9 +115,9 @@ def _width(text: str) -> int:
 
 def wrapped(text: str, width: int) -> Iterator[str]:
     """A line in as many rows of a terminal as it takes; nothing of it is left out."""
-    while _width(text) > width:
+    while columns_of(text) > width:
         at = width
-        while _width(text[:at]) > width:
+        while columns_of(text[:at]) > width:
             at -= 1
         # At a blank, if there is one in the second half: a word is read as one.
         blank = text.rfind(" ", width // 2, at)

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
-from switchkit.cli.usage import Option, Program, Usage, Word
+from switchkit.cli.usage import VERSION, Option, Program, Usage, Word
 
 _INDENT = "  "
 _COLUMNS = 80
-_VERSION = Option(name="version", short="-V", about="print the version")
 
 
 def overview(
@@ -25,7 +24,7 @@ def overview(
             yield f"{_INDENT}{name:{width}}  {summary}"
     yield ""
     yield "Options of every command:"
-    yield from _options((*program.options, _VERSION))
+    yield from _options((*program.options, VERSION))
     yield ""
     yield f"Explain one command: {program.name} COMMAND --help"
 

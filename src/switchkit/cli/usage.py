@@ -42,6 +42,10 @@ class Option(Value):
         return f"--{self.name}"
 
 
+# Known where no verb is typed.
+VERSION = Option(name="version", short="-V", about="print the version")
+
+
 class Word(Value):
     """One word that has its meaning by its place."""
 
@@ -52,6 +56,8 @@ class Word(Value):
     choices: tuple[str, ...] = ()
     # Whether the program can say which names there are: see `completion`.
     is_name: bool = False
+    # What it begins with, one of these; whatever else is typed in its place is not meant for it.
+    begins: tuple[str, ...] = ()
 
 
 class Usage(Value):
@@ -132,18 +138,23 @@ def read_arguments(program: Program, usage: Usage, words: Sequence[str]) -> Argu
     plain: list[str] = []
     queue = list(words)
     rest: list[str] = []
-    if "--" in queue:
+    called = f"{program.name} {usage.verb}".rstrip()
+    has_rest = "--" in queue
+    if has_rest:
         end = queue.index("--")
         queue, rest = queue[:end], queue[end + 1 :]
     while queue:
         word = queue.pop(0)
         if not word.startswith("-") or word == "-":
+            if usage.rest and not has_rest and not _has_place(usage, len(plain), word):
+                ours = words[: len(words) - len(queue) - 1]
+                raise _missing_dashes(called, usage, ours, [word, *queue])
             plain.append(word)
             continue
         flag, has_value, value = word.partition("=")
         option = known.get(flag)
         if option is None:
-            raise _unknown_option(f"{program.name} {usage.verb}", flag, known)
+            raise _unknown_option(called, flag, known)
         if option.value:
             value = value if has_value else _next_value(option, flag, queue)
             _check_choice(value, option.choices, f"`{flag}`")
@@ -155,7 +166,7 @@ def read_arguments(program: Program, usage: Usage, words: Sequence[str]) -> Argu
     if not usage.rest:
         plain, rest = plain + rest, []
     if "help" not in switches:
-        _check_words(f"{program.name} {usage.verb}", usage, plain)
+        _check_words(called, usage, plain)
     return Arguments(
         switches=frozenset(switches), values=values, words=tuple(plain), rest=tuple(rest)
     )
@@ -176,10 +187,39 @@ def _check_words(called: str, usage: Usage, plain: Sequence[str]) -> None:
     unlimited = bool(usage.words) and usage.words[-1].many
     if len(plain) > len(usage.words) and not unlimited:
         extra = plain[len(usage.words)]
-        hint = f"{called} --help"
-        if usage.rest and plain[: len(usage.words)]:
-            hint = f"what follows the name stands after `--`: `-- {extra} …`"
-        raise UsageError(f"`{extra}` is one word too many for `{called}`", hint)
+        raise UsageError(f"`{extra}` is one word too many for `{called}`", f"{called} --help")
+
+
+def _has_place(usage: Usage, place: int, word: str) -> bool:
+    """Whether a word may stand there; else it begins what should follow `--`."""
+    if place >= len(usage.words):
+        return bool(usage.words) and usage.words[-1].many
+    begins = usage.words[place].begins
+    return not begins or word.startswith(begins)
+
+
+def _missing_dashes(
+    called: str, usage: Usage, ours: Sequence[str], theirs: Sequence[str]
+) -> UsageError:
+    """Says the same command line with `--`. Options of the verb that end it are meant for us."""
+    end = len(theirs)
+    takes_value = {option.flag: bool(option.value) for option in usage.options}
+    for place in range(len(theirs) - 1, 0, -1):
+        flag, has_value, _ = theirs[place].partition("=")
+        if flag in takes_value and end - place == 1 + (takes_value[flag] and not has_value):
+            end = place
+    line = [*ours, *theirs[end:], "--", *theirs[:end]]
+    return UsageError(
+        f"`{theirs[0]}` is one word too many for `{called}`: a command stands after `--`",
+        " ".join([called, *map(_quoted, line)]),
+    )
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it for one; `shlex` is slow to load for everybody who types right."""
+    if word and all(letter.isalnum() or letter in "@%+=:,./_-" for letter in word):
+        return word
+    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def _check_choice(given: str, choices: Sequence[str], what: str) -> None:

@@ -37,6 +37,11 @@ def command_line(pid: int) -> str:
     return ""
 
 
+def command_words(pid: int) -> tuple[str, ...]:
+    del pid
+    return ()
+
+
 def raw_environment(pid: int) -> bytes:
     del pid
     return b""
@@ -49,6 +54,26 @@ def working_folder(pid: int) -> str | None:
 def stream_of(pid: int, number: int = 0) -> str:
     del pid, number
     return ""
+
+
+def streams_of(pid: int, *, to_write: bool = False) -> set[str] | None:
+    del pid, to_write
+    return None
+
+
+def is_input_over(pid: int) -> bool:
+    del pid
+    return False
+
+
+def user_of(pid: int) -> int | None:
+    del pid
+    return None
+
+
+def owner_of(pid: int) -> int | None:
+    del pid
+    return None
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -113,6 +138,12 @@ def punch_hole(handle: int, length: int) -> bool:
 
 def unread_bytes(handle: int) -> int:
     raise Unknown(f"what was read of {handle} is known to its reader only")
+
+
+def was_cut_off(handle: int) -> bool:
+    """Nobody can tell."""
+    del handle
+    return False
 
 
 def widen_pipe(handle: int) -> None:

@@ -4,7 +4,7 @@ import fcntl
 import os
 import stat
 import sys
-from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
+from errno import ECONNRESET, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
 from switchkit.platform import Unknown, Vitals
 
@@ -81,8 +81,13 @@ def process_namespace() -> str:
 
 def command_line(pid: int) -> str:
     """The command line as one text, for messages."""
+    return " ".join(command_words(pid)).rstrip()
+
+
+def command_words(pid: int) -> tuple[str, ...]:
+    """The words that a process was started with; none when it has ended or is not ours to see."""
     raw = _read(f"{_PROC}/{pid}/cmdline")
-    return raw.rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
+    return tuple(raw.decode("utf-8", "replace").removesuffix("\0").split("\0")) if raw else ()
 
 
 def raw_environment(pid: int) -> bytes:
@@ -105,6 +110,59 @@ def stream_of(pid: int, number: int = 0) -> str:
     except OSError:
         return ""
     return link if link.startswith(("pipe:", "socket:")) else ""
+
+
+def streams_of(pid: int, *, to_write: bool = False) -> set[str] | None:
+    """Every pipe and socket that a process holds, or can write to; None when that is not shown."""
+    try:
+        numbers = [int(number) for number in os.listdir(f"{_PROC}/{pid}/fd")]
+    except PermissionError:
+        return None
+    except OSError:
+        # It has ended.
+        return set()
+    wanted = (number for number in numbers if not to_write or _can_write(pid, number))
+    return {stream for number in wanted if (stream := stream_of(pid, number))}
+
+
+def _can_write(pid: int, number: int) -> bool:
+    for line in _read(f"{_PROC}/{pid}/fdinfo/{number}").splitlines():
+        if line.startswith(b"flags:"):
+            return int(line.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
+    return False
+
+
+def is_input_over(pid: int) -> bool:
+    """Whether the input of a process is a pipe that nobody anywhere can write to any more."""
+    import select  # noqa: PLC0415 - only whoever sweeps asks
+
+    try:
+        # One more reader for a moment, which takes nothing out of it.
+        pipe = os.open(f"{_PROC}/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
+    finally:
+        os.close(pipe)
+
+
+def user_of(pid: int) -> int | None:
+    """Who started a process, by the number of the user, also where its files are not shown."""
+    for line in _read(f"{_PROC}/{pid}/status").splitlines():
+        if line.startswith(b"Uid:"):
+            return int(line.split()[1])
+    return None
+
+
+def owner_of(pid: int) -> int | None:
+    """Whose a process is, by the number of the user; None when it has ended."""
+    try:
+        return os.stat(f"{_PROC}/{pid}").st_uid
+    except OSError:
+        return None
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -286,6 +344,22 @@ def unread_bytes(handle: int) -> int:
     except OSError as error:
         raise Unknown(str(error)) from error
     return int.from_bytes(raw, sys.byteorder)
+
+
+def was_cut_off(handle: int) -> bool:
+    """Whether the other end of a socket was closed before all of it was read.
+
+    What was not read is then forgotten, and `unread_bytes` counts nothing. It is told once.
+    """
+    import socket  # noqa: PLC0415 - whoever has a socket has loaded it
+
+    try:
+        if not stat.S_ISSOCK(os.fstat(handle).st_mode):
+            return False
+        with socket.socket(fileno=os.dup(handle)) as other:
+            return other.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == ECONNRESET
+    except OSError:
+        return False
 
 
 def _read(path: str) -> bytes:

@@ -83,6 +83,23 @@ def tabled() -> dict[int, set[int]]:
     return made
 
 
+def addresses(port: int) -> set[str]:
+    """The addresses on which somebody listens at a port; none when that is not told."""
+    made: set[str] = set()
+    for path, family in (("/proc/net/tcp", _socket.AF_INET), ("/proc/net/tcp6", _socket.AF_INET6)):
+        for line in _whole(path).splitlines()[1:]:
+            fields = line.split(None, _INODE + 1)
+            host, _, number = fields[_LOCAL].partition(b":")
+            if fields[_CODE] == _LISTEN and int(number, 16) == port:
+                # Written as numbers of four bytes each, in the order of this machine.
+                raw = bytes.fromhex(host.decode("ascii"))
+                words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
+                if sys.byteorder == "little":
+                    words = [word[::-1] for word in words]
+                made.add(_socket.inet_ntop(family, b"".join(words)))
+    return made
+
+
 def _whole(path: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -16,24 +16,34 @@ Json = dict[str, Any]
 
 def seen_from(scope: ProjectScope, given: Json) -> ProjectScope:
     """The project as the call sees it. Raises `YardFault` when its `cwd` lies outside."""
-    return within(scope, scope.root / given["cwd"]) if "cwd" in given else scope
+    return scope if given.get("cwd") is None else within(scope, scope.root / given["cwd"])
 
 
 def call_tool(scope: ProjectScope, name: str, given: Json) -> Json:
     """The result of `tools/call` for a checked call. A failure is part of the result."""
+    wanted = {
+        key: int(value) if isinstance(value, float) else value
+        for key, value in given.items()
+        if value is not None
+    }
     try:
-        found = CALLS[name](scope, given)
+        found = CALLS[name](scope, wanted)
     except YardFault as fault:
-        error = {"error": fault.as_json()}
-        return {
-            "content": [{"type": "text", "text": json.dumps(error)}],
-            "isError": True,
-            "_meta": {"switchyard/error": error["error"]},
-        }
+        return failed_result(fault)
     return {
         "content": [{"type": "text", "text": json.dumps(found)}],
         "structuredContent": found,
         "isError": False,
+    }
+
+
+def failed_result(fault: YardFault) -> Json:
+    """A failure as a result, so that a model sees it and can do better."""
+    error = {"error": fault.as_json()}
+    return {
+        "content": [{"type": "text", "text": json.dumps(error)}],
+        "isError": True,
+        "_meta": {"switchyard/error": error["error"]},
     }
 
 

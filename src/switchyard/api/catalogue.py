@@ -1,10 +1,12 @@
-"""What the server offers: eleven tools, three resources. Plain data, so that a listing is cheap."""
+"""What the server offers: its tools and resources. Plain data, so that a listing is cheap."""
 
 from typing import Any, NamedTuple
 
 from switchyard.api import schemas
+from switchyard.api.search_hints import HINTS, SEARCH_HINT
 
 MOST_LINES = 300
+LONGEST_WAIT_S = 50
 BRANCH: schemas.Schema = {
     "type": "string",
     "description": "Branch name. Omitted: the branch of the worktree the call is made from.",
@@ -14,6 +16,7 @@ SERVICES: schemas.Schema = {
     "items": {"type": "string"},
     "description": "Names from `configured_services`. Omitted: the default profile, or all.",
 }
+_NAMES: schemas.Schema = {"type": "array", "items": {"type": "string"}}
 
 
 class Tool(NamedTuple):
@@ -28,6 +31,18 @@ class Tool(NamedTuple):
     destructive: bool
     idempotent: bool
     open_world: bool
+    waits: bool = False
+    """Whether it takes long though it only reads, so that others should not wait for it."""
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether other calls should not wait for it."""
+        return self.waits or not self.read_only
+
+    @property
+    def search_hint(self) -> str:
+        """Words by which a host finds it, beside those of its name and description."""
+        return HINTS[self.name]
 
     def as_json(self) -> dict[str, Any]:
         """As it is listed."""
@@ -44,6 +59,7 @@ class Tool(NamedTuple):
                 "idempotentHint": self.idempotent,
                 "openWorldHint": self.open_world,
             },
+            "_meta": {SEARCH_HINT: self.search_hint},
         }
 
 
@@ -56,9 +72,10 @@ def _tool(
     takes: dict[str, schemas.Schema] | None = None,
     required: tuple[str, ...] = (),
     hints: tuple[bool, bool, bool, bool] = (True, False, True, False),
+    waits: bool = False,
 ) -> Tool:
     given = schemas.arguments(takes or {}, *required)
-    return Tool(f"switchyard_{name}", title, description, given, output, *hints)
+    return Tool(f"switchyard_{name}", title, description, given, output, *hints, waits)
 
 
 # readOnly, destructive, idempotent, openWorld
@@ -172,6 +189,27 @@ TOOLS: dict[str, Tool] = {
             schemas.STOPPED,
             takes={"branch": BRANCH, "services": SERVICES},
             hints=CHANGES,
+        ),
+        _tool(
+            "restart",
+            "Restart services",
+            "Stop services of a branch and start them again.",
+            schemas.RESTARTED,
+            takes={"branch": {"type": "string"}, "services": _NAMES},
+            hints=STARTS,
+        ),
+        _tool(
+            "wait",
+            "Wait for a service",
+            "Wait until a service is ready or has ended.",
+            schemas.WAITED,
+            takes={
+                "service": {"type": "string"},
+                "branch": {"type": "string"},
+                "seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_S},
+            },
+            required=("service",),
+            waits=True,
         ),
     )
 }

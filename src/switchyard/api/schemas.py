@@ -55,6 +55,8 @@ SERVICE = record(
         "started_at": NUMBER_OR_NULL,
         "ready_at": NUMBER_OR_NULL,
         "exit_code": INTEGER_OR_NULL,
+        "head": TEXT,
+        "changed": FLAG,
         "reason": TEXT_OR_NULL,
         "restarts": {"type": "integer"},
         "supervised": FLAG,
@@ -67,7 +69,13 @@ SERVICE = record(
 )
 WARNINGS = array(record({"path": TEXT, "mode": TEXT, "message": TEXT}, "path", "message"))
 CHECKOUT = record(
-    {"port": {"type": "integer"}, "service": TEXT, "branch": TEXT, "active": FLAG},
+    {
+        "port": {"type": "integer"},
+        "service": TEXT,
+        "branch": TEXT,
+        "active": FLAG,
+        "port_owner": record({"pid": {"type": "integer"}, "command": TEXT}, "pid"),
+    },
     "port",
     "service",
     "branch",
@@ -80,13 +88,16 @@ BRIEF = record(
         "worktree": TEXT,
         "scope": {"type": "string", "enum": ["branch", "project"]},
         "supervised": FLAG,
+        "names_resolve": FLAG,
         "configured_services": TEXTS,
         "configured_profiles": TEXTS,
         "services": array(record({"service": TEXT, "status": TEXT, "phase": TEXT}, "service")),
         "checkouts": array(CHECKOUT),
         "changed_files": TEXTS,
         "env_warnings": WARNINGS,
-        "recent_errors": array(record({"service": TEXT, "line": TEXT}, "service", "line")),
+        "recent_errors": array(
+            record({"service": TEXT, "line": TEXT, "count": {"type": "integer"}}, "service", "line")
+        ),
     },
     "project",
     "branch",
@@ -107,6 +118,7 @@ DOCTOR = record(
         "proxy": record({"host": TEXT, "port": {"type": "integer"}, "tld": TEXT}, "host", "port"),
         "services": array(record({"service": TEXT}, "service")),
         "env_warnings": WARNINGS,
+        "notes": TEXTS,
         "problems": TEXTS,
     },
     "version",
@@ -160,6 +172,10 @@ UP = record(
     "services",
     "started",
 )
+# Short, because the list of tools is read by every model: the rows are those of `up` and `where`.
+_STATE = record({"service": TEXT, "status": TEXT, "phase": TEXT}, "service", "status", "phase")
+RESTARTED = record({"services": array(_STATE), "started": TEXTS}, "services", "started")
+WAITED = record({"service": _STATE}, "service")
 CHECKOUTS = record({"branch": TEXT, "checkouts": array(CHECKOUT)}, "checkouts")
 CLOSED = record({"closed": array(CHECKOUT)}, "closed")
 STOPPED = record(
@@ -183,21 +199,26 @@ def _fits(value: Any, schema: Schema) -> bool:
         return items is not None and all(_fits(one, schema["items"]) for one in items)
     if kind == "integer":
         whole = isinstance(value, int) and not isinstance(value, bool)
+        # JSON has one kind of number, and some clients write 20 as 20.0.
+        whole = whole or (isinstance(value, float) and value.is_integer())
         return whole and schema.get("minimum", value) <= value <= schema.get("maximum", value)
     return isinstance(value, str if kind == "string" else bool)
 
 
 def mistake(given: dict[str, Any], schema: Schema) -> str | None:
-    """What is wrong with the arguments, or nothing. Checked before anything is done."""
+    """What is wrong with the arguments, or nothing. Checked before anything is done.
+
+    Null for an optional argument means that it is not given: many clients write it so.
+    """
     properties: dict[str, Schema] = schema["properties"]
     for name in given:
         if name not in properties:
             return f"unknown argument `{name}`; known: {', '.join(sorted(properties))}"
     for name in schema.get("required", ()):
-        if name not in given:
+        if given.get(name) is None:
             return f"the argument `{name}` is missing"
     for name, value in given.items():
-        if not _fits(value, properties[name]):
+        if value is not None and not _fits(value, properties[name]):
             kind = properties[name]["type"]
             limits = properties[name]
             bound = (

@@ -1,5 +1,6 @@
-"""What the eleven tools do."""
+"""What the tools do."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,17 +13,20 @@ from switchyard.queries.brief import brief
 from switchyard.queries.doctor import doctor
 from switchyard.queries.services import status, where
 from switchyard.queries.worktrees import worktrees
+from switchyard.runtime.branches import known_target
 from switchyard.runtime.logs import DEFAULT_LINES
 from switchyard.worktrees.create import create
 
 Arguments = dict[str, Any]
 UP_WAIT_S = 50.0
+USUAL_WAIT_S = 30
+POLL_S = 0.05
 
 
 def _here(scope: ProjectScope, given: Arguments) -> str | None:
     branch = given.get("branch")
     if branch is not None:
-        return scope.target(branch).branch
+        return known_target(scope, branch).branch
     return scope.here.branch if scope.here else None
 
 
@@ -71,6 +75,25 @@ def _up(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
         }
 
 
+def _restart(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
+    """Whoever ran starts again; where nothing ran, what `up` starts."""
+    target = scope.target(given.get("branch"))
+    asked = given.get("services", ())
+    stopped = actions.down(scope, branch=target.branch, services=asked)["stopped"]
+    again = asked or [one["service"] for one in stopped]
+    return _up(scope, {"branch": target.branch, "services": again})
+
+
+def _wait(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
+    until = time.monotonic() + given.get("seconds", USUAL_WAIT_S)
+    while True:
+        found = where(scope, given["service"], given.get("branch"))
+        starts = found["service"]["phase"] in ("starting", "waiting", "restarting", "unhealthy")
+        if not starts or time.monotonic() >= until:
+            return found
+        time.sleep(POLL_S)
+
+
 CALLS: dict[str, Callable[[ProjectScope, Arguments], Mapping[str, Any]]] = {
     "switchyard_doctor": lambda scope, _: doctor(scope),
     "switchyard_create": _create,
@@ -80,6 +103,8 @@ CALLS: dict[str, Callable[[ProjectScope, Arguments], Mapping[str, Any]]] = {
     "switchyard_where": lambda scope, given: where(scope, given["service"], given.get("branch")),
     "switchyard_logs": _logs,
     "switchyard_up": _up,
+    "switchyard_restart": _restart,
+    "switchyard_wait": _wait,
     "switchyard_checkout": lambda scope, given: actions.checkout(
         scope, branch=given.get("branch"), services=given.get("services", ())
     ),

@@ -34,8 +34,11 @@ class YardArguments(usage.Value):
 
     @property
     def cwd(self) -> Path:
-        """The folder that the command acts from."""
-        return Path(self.value("cwd") or ".").absolute()
+        """The folder that the command acts from. Raises `YardFault` when there is none."""
+        folder = Path(self.value("cwd") or ".").absolute()
+        if self.has("cwd") and not folder.is_dir():
+            raise usage_fault(f"there is no folder {folder}", self.verb)
+        return folder
 
 
 def usage_fault(message: str, verb: str = "", hint: str = "") -> YardFault:

@@ -17,8 +17,17 @@ def _wants_json(argv: list[str]) -> bool:
     return "--json" in before
 
 
+def _action(argv: list[str]) -> str:
+    """What an envelope says was asked for, the same for a failure as for a success."""
+    if not argv or argv[0] not in VERBS:
+        return "help"
+    return ".".join(argv[:2]) if argv[0] == "mcp" and argv[1:2] and argv[1][0] != "-" else argv[0]
+
+
 def _run(arguments: YardArguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
+    if arguments.has("all"):
+        module = "machine"
     # Without `importlib`, which is a module to load of its own.
     verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))
     # What is loaded by now stays; only later objects can become garbage.
@@ -30,7 +39,7 @@ def _run(arguments: YardArguments) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; its exit code."""
     given = sys.argv[1:] if argv is None else argv
-    action = given[0] if given and given[0] in VERBS else "help"
+    action = _action(given)
     try:
         return _run(read_arguments(given))
     except YardFault as fault:

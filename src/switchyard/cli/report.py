@@ -1,12 +1,14 @@
 """What a verb returns, and how it is shown: text for people, one envelope for machines."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
+from switchyard.runtime.checkouts import Checkout
 
 
 class YardReport(NamedTuple):
@@ -65,6 +67,24 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
+def terminal_width() -> int:
+    """How wide the terminal is that stdout is; 0 where it is none, and nothing has to fit."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 0
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    """What is to be said of a service besides its phase."""
+    reason = str(one.get("reason") or "")
+    if one.get("head"):
+        reason = f"{reason}: `{one['head']}` is checked out there"
+    if one.get("changed"):
+        reason = f"{reason} configuration changed: `sy up --recreate`"
+    return reason.strip()
+
+
 def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
     """Services as a table for people."""
     rows = [
@@ -75,9 +95,39 @@ def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
             one["phase"],
             str(one.get("pid") or "-"),
             str(one.get("url") or one.get("direct_url") or "-"),
-            str(one.get("reason") or ""),
+            _told(one),
         )
         for one in services
     ]
     head = ("SERVICE", "BRANCH", "STATUS", "PHASE", "PID", "ADDRESS", "")
     return list(columns([head, *rows])) if rows else ["nothing runs"]
+
+
+def port_lines(services: Iterable[Mapping[str, Any]], checkouts: Iterable[Checkout]) -> list[str]:
+    """Whom the canonical ports of running services lead to, and how one gets them."""
+    has = {one.port: one for one in checkouts}
+    free: dict[int, tuple[str, list[str]]] = {}
+    led: dict[int, str] = {}
+    for one in services:
+        port = one.get("canonical_port")
+        if not port or one["status"] != "running" or one.get("port") == port:
+            continue
+        if port in has:
+            led[port] = f"{port} -> {has[port].service} of {has[port].branch}"
+        else:
+            free.setdefault(port, (one["service"], []))[1].append(str(one.get("branch", "")))
+    for port, (service, branches) in free.items():
+        led[port] = f"{port} leads to no {service} yet: switchyard checkout {branches[0]}"
+    return list(led.values())
+
+
+def stopped_lines(stopped: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was stopped, and who holds a port of it even so."""
+    made: list[str] = []
+    for one in stopped:
+        made.append(f"stopped {one['service']} of {one['branch']}")
+        owner = one.get("port_owner")
+        if not one["port_free"]:
+            who = f"process {owner['pid']} ({owner['command']})" if owner else "another process"
+            made.append(f"warning: its port is held by {who}, which is not ours and was left alone")
+    return made

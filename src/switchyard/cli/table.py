@@ -13,6 +13,7 @@ class YardVerb(Value):
 BRANCH_WORD = Word("BRANCH", optional=True)
 SERVICE = Word("SERVICE")
 SERVICES = (BRANCH_WORD, Word("SERVICE", optional=True, many=True))
+ALL = Option("all", "of every project of this home, moved and deleted ones included")
 BRANCH = Option("branch", "the branch, if not the current one", "NAME", short="-b")
 NAME = Option("name", "name of the server and of the alias", "NAME")
 FORCE = Option("force", "repoint an alias that points elsewhere")
@@ -63,9 +64,10 @@ VERBS: dict[str, YardVerb] = {
                 Option("wait", "wait until all are ready (the default)"),
                 Option("no-wait", "return as soon as they are started"),
                 Option("timeout", "wait at most this long", "DURATION"),
+                Option("recreate", "start again what runs as an older file or branch says"),
             ),
         ),
-        _verb("down", "runtime", "stop services with all their processes", SERVICES, (BRANCH,)),
+        _verb("down", "runtime", "stop services with all their processes", SERVICES, (BRANCH, ALL)),
         _verb(
             "restart",
             "runtime",
@@ -73,7 +75,8 @@ VERBS: dict[str, YardVerb] = {
             SERVICES,
             (BRANCH, Option("profile", "the profile to start with", "NAME", short="-p")),
         ),
-        _verb("status", "status", "show what is running", (BRANCH_WORD,), (BRANCH,)),
+        _verb("status", "status", "show what is running", (BRANCH_WORD,), (BRANCH, ALL)),
+        _verb("ps", "machine", "show what is running of every project"),
         _verb(
             "where",
             "where",
@@ -87,7 +90,7 @@ VERBS: dict[str, YardVerb] = {
             "logs",
             "reading",
             "show the end of the logs",
-            (Word("SERVICE", optional=True),),
+            (Word("SERVICE", optional=True), BRANCH_WORD),
             (
                 BRANCH,
                 Option("lines", "how many lines", "N", short="-n"),

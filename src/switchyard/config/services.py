@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from switchyard.config.reader import TableReader
 from switchyard.config.shapes import Check, CheckKind, Condition, Restart, Service, Stop
+from switchyard.config.shell_syntax import shell_syntax
 from switchyard.core.quantities import seconds
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -155,6 +156,30 @@ def inside(table: TableReader, key: str, path: str) -> bool:
     return True
 
 
+def _usual_stdin(kind: str) -> str:
+    """Watchers end with their input, so a service's stays open; a task must not wait for any."""
+    return "hold" if kind == "service" else "null"
+
+
+def _command(table: TableReader) -> tuple[str, ...]:
+    """The command, by way of a shell only if the file says so."""
+    given = table.value("command")
+    if table.flag("shell", default=False):
+        if isinstance(given, str) and given.strip() and "\0" not in given:
+            return ("/bin/sh", "-c", given)
+        table.problem("command", "`command` must be a string where `shell` is true")
+        return ()
+    made = table.command("command")
+    found = shell_syntax(made) if made and isinstance(given, str) else None
+    if found:
+        table.problem(
+            "command",
+            f"`{found}` in `command` means something to a shell only, and none is used; "
+            "add `shell = true`, or write a list of words",
+        )
+    return made
+
+
 def read_service(name: str, table: TableReader) -> Service:
     """One service, with every mistake noted."""
     has_port = "port" in table
@@ -182,7 +207,7 @@ def read_service(name: str, table: TableReader) -> Service:
         inside(table, "env_file", one)
     made = Service(
         name=name,
-        command=table.command("command"),
+        command=_command(table),
         cwd=cwd,
         env=table.strings("env"),
         env_file=env_file,
@@ -200,6 +225,7 @@ def read_service(name: str, table: TableReader) -> Service:
         stop=_stop(table.table("stop")),
         errors_match=match,
         errors_ignore=ignore,
+        stdin=cast("Any", table.choice("stdin", ("hold", "null"), _usual_stdin(kind))),
     )
     table.done()
     return made

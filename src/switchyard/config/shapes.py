@@ -63,6 +63,7 @@ class Service(NamedTuple):
     stop: Stop = Stop()
     errors_match: tuple[str, ...] = ()
     errors_ignore: tuple[str, ...] = ()
+    stdin: Literal["hold", "null"] = "hold"
 
 
 class ServiceProfile(NamedTuple):

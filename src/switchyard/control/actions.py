@@ -12,6 +12,7 @@ from switchyard.control.protocol import (
     CheckoutRequest,
     DownAnswer,
     DownRequest,
+    StoppedRow,
     UncheckoutAnswer,
     UncheckoutRequest,
     UpAnswer,
@@ -23,7 +24,9 @@ from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 def _stopping_branch(scope: ProjectScope, branch: str | None) -> str | None:
     """What an omitted branch means: the worktree's own, or all branches at the root."""
     if branch is not None:
-        return scope.target(branch).branch
+        from switchyard.runtime.branches import known_target  # noqa: PLC0415
+
+        return known_target(scope, branch).branch
     return scope.here.branch if scope.here else None
 
 
@@ -58,13 +61,16 @@ def up(
     profile: str | None = None,
     wait: bool = True,
     timeout_s: float | None = None,
+    recreate: bool = False,
     env: Mapping[str, str],
     listen: Listen | None = None,
 ) -> UpAnswer:
     """Start services of a branch. Everything is checked before anything is started."""
     target = scope.target(branch)
     _check_configuration(scope, target)
-    request = UpRequest(target.branch, tuple(services), profile, wait, timeout_s, dict(env))
+    request = UpRequest(
+        target.branch, tuple(services), profile, wait, timeout_s, dict(env), recreate
+    )
     return ask(scope.home, scope.root, request, UpAnswer, listen)
 
 
@@ -73,13 +79,25 @@ def down(
 ) -> DownAnswer:
     """Stop services of one branch or of all. Starts no supervisor where nothing ever ran."""
     chosen = _stopping_branch(scope, branch)
-    if not scope.places.is_supervised():
-        from switchyard.runtime.runs import all_runs  # noqa: PLC0415
+    request = DownRequest(chosen, tuple(services))
+    before = scope.before_move()
+    stopped: list[StoppedRow] = _down(before, request)["stopped"] if before else []
+    if not before and not _runs(scope):
+        _check_services(scope, services)
+    return {"stopped": stopped + _down(scope, request)["stopped"]}
 
-        if not all_runs(scope.root, scope.places):
-            _check_services(scope, services)
-            return {"stopped": []}
-    return ask(scope.home, scope.root, DownRequest(chosen, tuple(services)), DownAnswer)
+
+def _runs(scope: ProjectScope) -> bool:
+    """Whether there is anything to stop."""
+    from switchyard.runtime.runs import all_runs  # noqa: PLC0415
+
+    return scope.places.is_supervised() or bool(all_runs(scope.root, scope.places, sweeps=True))
+
+
+def _down(scope: ProjectScope, request: DownRequest) -> DownAnswer:
+    if not _runs(scope):
+        return {"stopped": []}
+    return ask(scope.home, scope.root, request, DownAnswer)
 
 
 def checkout(

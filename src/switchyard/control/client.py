@@ -15,6 +15,8 @@ from switchkit.locks import is_locked
 from switchkit.sockets import check_peer_user, connect
 from switchyard.control.protocol import (
     PhaseEvent,
+    PingAnswer,
+    PingRequest,
     Request,
     decode_answer,
     decode_message,
@@ -26,9 +28,12 @@ from switchyard.project.home import Home, ProjectPlaces
 from switchyard.project.registry import Registry
 
 START_S = 10.0
+PING_S = 5.0
+# A request that is silent for so long may wait for a service, or for a supervisor that is hung.
+QUIET_S = 5.0
 Listen = Callable[[PhaseEvent], None]
 A = TypeVar("A")
-_SIGTERM = 15  # `signal` would be loaded for this number alone
+_SIGTERM, _SIGKILL = 15, 9  # `signal` would be loaded for these numbers alone
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); import switchyard.core.fast_import; "
     "from switchyard.supervisor.main import main; sys.exit(main(sys.argv[1:]))"
@@ -87,10 +92,14 @@ def ask(
         with _connection(home, root) as connection:
             try:
                 connection.sendall(encode_request(request))
-                with os.fdopen(os.dup(connection.fileno()), "rb") as stream:
-                    result = _result(stream, listen)
+                result = _result(_lines(connection, home, root), listen)
             except (BrokenPipeError, ConnectionResetError):
                 result = None
+            except _Hung:
+                # Nothing that it looks after is interrupted, and what it was asked is not done
+                # behind our back when it wakes up.
+                _replace(connection, Registry(home).places(root), _SIGKILL)
+                continue
             except YardFault as fault:
                 if not _is_outdated(fault):
                     raise
@@ -99,6 +108,63 @@ def ask(
         if result is not None:
             return decode_answer(answer, result)
     raise YardFault("no-supervisor", "the supervisor went away during the request")
+
+
+class _Hung(Exception):
+    """The supervisor lives and does nothing."""
+
+
+def _lines(connection: _socket.socket, home: Home, root: Path) -> Generator[bytes]:
+    """The lines that the supervisor sends. Raises `_Hung` when it answers nobody any more."""
+    connection.settimeout(QUIET_S)
+    raw = b""
+    while True:
+        try:
+            part = connection.recv(1 << 16)
+        except TimeoutError:
+            if not _answers(home, root):
+                raise _Hung from None
+            continue
+        if not part:
+            return
+        *lines, raw = (raw + part).split(b"\n")
+        yield from lines
+
+
+def _answers(home: Home, root: Path) -> bool:
+    """Whether the supervisor says anything at all; a slow request is no reason to doubt it."""
+    try:
+        ping(home, root)
+    except YardFault:
+        return False
+    return True
+
+
+def ping(home: Home, root: Path) -> PingAnswer | None:
+    """How a living supervisor is doing; nothing when it is too old to be asked.
+
+    Starts none. Raises `YardFault` when it does not answer.
+    """
+    places = Registry(home).places(root)
+    connection = _connect(places)
+    if connection is None:
+        raise YardFault("no-supervisor", "the supervisor of this project does not answer")
+    with contextlib.closing(connection):
+        connection.settimeout(PING_S)
+        try:
+            connection.sendall(encode_request(PingRequest()))
+            raw = b""
+            while not raw.endswith(b"\n") and (part := connection.recv(65536)):
+                raw += part
+        except OSError:
+            raw = b""
+    if not raw:
+        told = f"the supervisor of this project has not answered for {PING_S:.0f} seconds"
+        raise YardFault("no-supervisor", told)
+    try:
+        return decode_answer(PingAnswer, decode_message(raw)[0])
+    except YardFault:
+        return None
 
 
 def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:
@@ -125,9 +191,9 @@ def _is_outdated(fault: YardFault) -> bool:
     return fault.code == "unexpected" and fault.message.startswith(lacks)
 
 
-def _replace(connection: _socket.socket, places: ProjectPlaces) -> None:
+def _replace(connection: _socket.socket, places: ProjectPlaces, number: int = _SIGTERM) -> None:
     """End the supervisor; the next one takes over what it started, and nothing is interrupted."""
-    os.kill(check_peer_user(connection), _SIGTERM)
+    os.kill(check_peer_user(connection), number)
     until = time.monotonic() + START_S
     while is_locked(places.supervisor_lock) and time.monotonic() < until:
         time.sleep(0.01)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from switchyard.core.decode import decode
 from switchyard.core.fault import YardFault, fault_from_json
-from switchyard.runtime.service_row import ServiceRow
+from switchyard.runtime.service_row import PortOwnerRow, ServiceRow
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class UpRequest(NamedTuple):
     wait: bool = True
     timeout_s: float | None = None
     env: Mapping[str, str] = {}
+    recreate: bool = False
 
 
 class BranchRequest(NamedTuple):
@@ -46,13 +47,18 @@ class UncheckoutRequest(BranchRequest):
     """Close the canonical ports of one branch, or all."""
 
 
-Request = UpRequest | DownRequest | CheckoutRequest | UncheckoutRequest
+class PingRequest(NamedTuple):
+    """Ask how the supervisor is doing. Changes nothing and waits for nobody."""
+
+
+Request = UpRequest | DownRequest | CheckoutRequest | UncheckoutRequest | PingRequest
 
 _OPERATIONS: dict[str, type[Request]] = {
     "up": UpRequest,
     "down": DownRequest,
     "checkout": CheckoutRequest,
     "uncheckout": UncheckoutRequest,
+    "ping": PingRequest,
 }
 _NAMES = {kind: name for name, kind in _OPERATIONS.items()}
 
@@ -70,7 +76,10 @@ class UpAnswer(TypedDict):
 
 
 class StoppedRow(TypedDict):
-    """How one service ended; `left` are processes that could not be ended."""
+    """How one service ended; `left` are processes that could not be ended.
+
+    `port_owner` is a process that holds its port and is none of its own.
+    """
 
     service: str
     branch: str
@@ -78,6 +87,7 @@ class StoppedRow(TypedDict):
     forced: bool
     left: list[int]
     port_free: bool
+    port_owner: NotRequired[PortOwnerRow]
 
 
 class DownAnswer(TypedDict):
@@ -111,7 +121,18 @@ class UncheckoutAnswer(TypedDict):
     closed: list[CheckoutRow]
 
 
-Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer
+class PingAnswer(TypedDict):
+    """How the supervisor is doing. `paused` are ports that take no connections for now."""
+
+    version: str
+    pid: int
+    tunnels: int
+    most_tunnels: int
+    paused: list[int]
+    faults: int
+
+
+Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer | PingAnswer
 
 
 class PhaseEvent(TypedDict):
@@ -134,7 +155,11 @@ Event = PhaseEvent | StepEvent
 
 def encode_request(request: Request) -> bytes:
     """The request as one line."""
-    return _line({"operation": _NAMES[type(request)], **request._asdict()})
+    fields = request._asdict()
+    if not fields.get("recreate"):
+        # Came later; what nobody asked for is not said.
+        fields.pop("recreate", None)
+    return _line({"operation": _NAMES[type(request)], **fields})
 
 
 def decode_request(raw: bytes) -> Request:

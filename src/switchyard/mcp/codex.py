@@ -20,12 +20,17 @@ OWN_KEYS = ("command", "args", "cwd")
 USUAL = (
     ("startup_timeout_sec", "10"),
     ("tool_timeout_sec", "60"),
-    ("default_tools_approval_mode", '"prompt"'),
+    # Tools that only read pass; Codex asks before all others.
+    ("default_tools_approval_mode", '"writes"'),
+)
+_WHY_FALLBACK = (
+    "# No `switchyard` executable is visible on PATH outside this project, so this interpreter",
+    "# is launched. Install switchyard and run `switchyard mcp install` again to do without it.",
 )
 
 
 class Block(NamedTuple):
-    """What a client needs to know to start the server."""
+    """What a client needs to know to start the server. One of the two programs is there."""
 
     name: str
     home: str | None
@@ -35,12 +40,18 @@ class Block(NamedTuple):
     @property
     def command(self) -> list[str]:
         """The launch command, as configured."""
-        return [PROGRAM, *self.arguments]
+        return [self.program, *self.arguments]
+
+    @property
+    def program(self) -> str:
+        """What is started: the command, or the interpreter where the command is not visible."""
+        return self.fallback or PROGRAM
 
     @property
     def arguments(self) -> list[str]:
         """Always the alias, never a path."""
-        return ["mcp", "--project", self.name]
+        given = ["mcp", "--project", self.name]
+        return ["-m", PROGRAM, *given] if self.fallback else given
 
     def toml(self) -> str:
         """The whole block."""
@@ -51,22 +62,9 @@ class Block(NamedTuple):
         return "\n".join(lines) + "\n"
 
     def own_lines(self) -> list[str]:
-        """How the server is launched; a commented fallback when it could not be."""
-        lines = [f"command = {json.dumps(PROGRAM)}", f"args = {json.dumps(self.arguments)}"]
-        if self.executable is None:
-            lines += ["# No `switchyard` executable is visible on PATH outside this project."]
-            if self.fallback is None:
-                lines += [
-                    "# The Python in use belongs to the project: install switchyard elsewhere."
-                ]
-            else:
-                fallback = ["-m", PROGRAM, *self.arguments]
-                lines += [
-                    "# Install it, or use this interpreter instead of the two lines above:",
-                    f"# command = {json.dumps(self.fallback)}",
-                    f"# args = {json.dumps(fallback)}",
-                ]
-        return lines
+        """How the server is launched, with the reason where it is not by its own command."""
+        lines = [f"command = {json.dumps(self.program)}", f"args = {json.dumps(self.arguments)}"]
+        return [*_WHY_FALLBACK, *lines] if self.fallback else lines
 
     def home_line(self) -> str:
         """Where the server finds its aliases."""
@@ -74,7 +72,10 @@ class Block(NamedTuple):
 
 
 def make_block(name: str, root: Path, home: str | None) -> Block:
-    """The block for this project. Nothing inside the project is ever written into it."""
+    """The block for this project. Nothing inside the project is ever written into it.
+
+    Raises `YardFault` when nothing outside the project could be launched.
+    """
     if not NAME.fullmatch(name):
         raise YardFault(
             "bad-name",
@@ -84,9 +85,17 @@ def make_block(name: str, root: Path, home: str | None) -> Block:
     found = shutil.which(PROGRAM)
     if found and _inside(Path(found), root):
         found = None
-    interpreter = sys.executable
-    fallback = None if _inside(Path(interpreter), root) else interpreter
-    return Block(name, home, found, fallback)
+    if found:
+        return Block(name, home, found, None)
+    if _inside(Path(sys.executable), root):
+        raise YardFault(
+            "no-executable",
+            "no `switchyard` is visible on PATH outside this project, and the Python in use "
+            "belongs to the project, which no client may depend on",
+            hint="install switchyard outside the project, for example with `pipx install`",
+            exit_code=CONFLICT,
+        )
+    return Block(name, home, None, sys.executable)
 
 
 def _inside(path: Path, root: Path) -> bool:
@@ -199,7 +208,8 @@ def _replaced(text: str, block: Block, table: tuple[str, str]) -> str:
 
 
 def _is_our_comment(line: str) -> bool:
-    ours = ("# No `switchyard` exec", "# The Python in use", "# Install it, or use this")
+    # The last three were written by earlier versions.
+    ours = (*_WHY_FALLBACK, "# No `switchyard` exec", "# The Python in use", "# Install it, or use")
     return line.startswith((*ours, "# command = ", '# args = ["-m", "switchyard"'))
 
 

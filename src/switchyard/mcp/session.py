@@ -6,7 +6,7 @@ from typing import Any, cast
 from switchkit.suggest import suggestion
 from switchyard import __version__
 from switchyard.api import schemas
-from switchyard.api.answers import call_tool, read_resource, seen_from
+from switchyard.api.answers import call_tool, failed_result, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS, Tool
 from switchyard.api.texts import INSTRUCTIONS, PROMPTS, prompt
 from switchyard.core.fault import YardFault
@@ -97,7 +97,7 @@ class McpSession:
         params: Any = cast("Json", message).get("params")
         name: Any = cast("Json", params).get("name") if isinstance(params, dict) else None
         tool = TOOLS.get(name) if isinstance(name, str) else None
-        return tool is not None and not tool.read_only
+        return tool is not None and tool.is_slow
 
     def answer(self, message: Any) -> Json | None:
         """The answer to one message; nothing for a notification or a response."""
@@ -180,13 +180,13 @@ class McpSession:
             given = {}
         if not isinstance(given, dict):
             raise Refused(INVALID_PARAMS, "`arguments` must be an object")
-        wrong = schemas.mistake(cast("Json", given), tool.input)
-        if wrong:
-            raise Refused(INVALID_PARAMS, f"{tool.name}: {wrong}")
         return tool, cast("Json", given)
 
     def _call(self, params: Json) -> Json:
         tool, given = self._tool(params)
+        wrong = schemas.mistake(given, tool.input)
+        if wrong:
+            return failed_result(YardFault("bad-arguments", f"{tool.name}: {wrong}"))
         try:
             scope = seen_from(self._scope, given)
         except YardFault as fault:

@@ -81,7 +81,10 @@ def install(scope: ProjectScope, *, name: str | None, force: bool, dry_run: bool
     alias = registry.alias(block.name, scope.root, force=force)
     if text != before:
         codex.write_config(path, text)
-    return _told(scope, block, registry, alias) | {"written": True, "changed": text != before}
+    return _told(scope, block, registry, alias) | {
+        "written": text != before,
+        "changed": text != before,
+    }
 
 
 def projects() -> dict[str, Any]:

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from switchyard.api.catalogue import TOOLS
 from switchyard.mcp.codex import PROGRAM
 from switchyard.project.scope import ProjectScope
 
@@ -18,8 +19,9 @@ STEP_S = 30.0
 class Smoke:
     """One run: its folders, and what was seen."""
 
-    def __init__(self, scope: ProjectScope, folder: Path) -> None:
+    def __init__(self, scope: ProjectScope, folder: Path, name: str) -> None:
         self._root = scope.root
+        self._name = name
         self._neutral = folder / "neutral"
         self._home = folder / "switchyard-home"
         self._codex = folder / "codex-home"
@@ -39,7 +41,7 @@ class Smoke:
         return ok
 
     def _setup(self, *words: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", PROGRAM, "mcp", *words, "--json"]
+        command = [sys.executable, "-m", PROGRAM, "mcp", *words, "--name", self._name, "--json"]
         done = subprocess.run(
             command, cwd=self._root, env=self._env, capture_output=True, timeout=STEP_S, check=False
         )
@@ -63,9 +65,11 @@ class Smoke:
             return
         written = (self._codex / "config.toml").read_text(encoding="utf-8")
         self._check("installed_block_has_no_project_path", ok=str(self._root) not in written)
-        server: dict[str, Any] = tomllib.loads(written)["mcp_servers"]["switchyard"]
-        self._check("block_carries_alias", ok=server["args"] == ["mcp", "--project", "switchyard"])
-        self._check("alias_is_registered", ok=self._aliases() == ["switchyard"])
+        server: dict[str, Any] = tomllib.loads(written)["mcp_servers"][self._name]
+        self._check(
+            "block_carries_alias", ok=server["args"][-3:] == ["mcp", "--project", self._name]
+        )
+        self._check("alias_is_registered", ok=self._aliases() == [self._name])
         self._launch(server)
 
     def _launch(self, server: dict[str, Any]) -> None:
@@ -98,14 +102,14 @@ class Smoke:
             )
             return
         self._check("configured_command_answers", ok=done.returncode == 0)
-        self._check("tools_are_listed", ok=len(tools) == 11)  # noqa: PLR2004 - the contract
+        self._check("tools_are_listed", ok={one["name"] for one in tools} == set(TOOLS))
         self._check("brief_is_of_this_project", ok=brief["root"] == str(self._root))
 
 
-def smoke(scope: ProjectScope) -> dict[str, Any]:
+def smoke(scope: ProjectScope, name: str | None = None) -> dict[str, Any]:
     """Run the smoke test; `passed` is its verdict."""
     with tempfile.TemporaryDirectory(prefix="switchyard-smoke-") as folder:
-        one = Smoke(scope, Path(folder))
+        one = Smoke(scope, Path(folder), name or PROGRAM)
         try:
             one.run()
         except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as wrong:

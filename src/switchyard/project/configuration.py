@@ -8,8 +8,10 @@ from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 
 
 def config_of(scope: ProjectScope) -> Config:
-    """The configuration at the root."""
-    return load(scope.root / FILE_NAME)
+    """The configuration at the root, with the short name that the project was registered under."""
+    config = load(scope.root / FILE_NAME)
+    known = scope.registration
+    return config._replace(slug=known.slug) if known and known.name == config.name else config
 
 
 def config_for(scope: ProjectScope, target: Target) -> Config:

@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from switchyard.config.reader import words_of
+from switchyard.config.shell_syntax import shell_syntax
+
 _MANAGERS = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb", "bun"))
 _HEAD = """# What runs in this project. See docs/switchyard.md for every key.
 schema = 1
@@ -23,9 +26,20 @@ def _env(folder: Path) -> str:
     return f"\n[env]\nlink = {json.dumps(found)}\n" if found else ""
 
 
-def _service(name: str, command: str, port: int, *extra: str) -> str:
-    lines = [f"\n[services.{name}]", f"command = {_quoted(command)}", f"port = {port}", *extra]
+def _service(name: str, command: str, port: int | None) -> str:
+    lines = [f"\n[services.{name}]", f"command = {_quoted(command)}"]
+    if _needs_shell(command):
+        lines.append("shell = true")
+    if port is not None:
+        lines.append(f"port = {port}")
     return "\n".join(lines) + "\n"
+
+
+def _needs_shell(command: str) -> bool:
+    try:
+        return shell_syntax(words_of(command)) is not None
+    except (ValueError, IndexError):
+        return True
 
 
 def _node(folder: Path) -> tuple[str, str] | None:
@@ -62,7 +76,7 @@ def _procfile(folder: Path) -> tuple[str, str] | None:
         if "{port}" in command or name == "web":
             made += _service(name, command, 3000 if name == "web" else 0)
         else:
-            made += f"\n[services.{name}]\ncommand = {_quoted(command)}\n"
+            made += _service(name, command, None)
     return ("Procfile", made) if made else None
 
 

@@ -1,6 +1,9 @@
 """What git's own files say about a checkout, read without starting git."""
 
+import contextlib
 from pathlib import Path
+
+_BRANCHES = "ref: refs/heads/"
 
 
 def git_folder(path: Path) -> Path | None:
@@ -17,7 +20,10 @@ def git_folder(path: Path) -> Path | None:
 
 
 def current_branch(path: Path) -> str:
-    """The checked-out branch; the short commit when detached; `default` outside git."""
+    """The checked-out branch; the short commit when detached; `default` outside git.
+
+    While a branch is rebased, git is detached from it; it is still the branch at work.
+    """
     folder = git_folder(path)
     if folder is None:
         return "default"
@@ -25,8 +31,13 @@ def current_branch(path: Path) -> str:
         head = (folder / "HEAD").read_text(encoding="utf-8").strip()
     except OSError:
         return "default"
-    if head.startswith("ref: refs/heads/"):
-        return head[16:]
+    if head.startswith(_BRANCHES):
+        return head[len(_BRANCHES) :]
+    for step in ("rebase-merge", "rebase-apply"):
+        with contextlib.suppress(OSError):
+            name = (folder / step / "head-name").read_text(encoding="utf-8").strip()
+            if name.startswith("refs/heads/"):
+                return name.removeprefix("refs/heads/")
     return head[:7] or "default"
 
 

@@ -18,6 +18,11 @@ class ProjectPlaces(NamedTuple):
     folder: Path
 
     @property
+    def home(self) -> Path:
+        """The root of all state, of which this is a part."""
+        return self.folder.parent.parent
+
+    @property
     def mirror(self) -> Path:
         """A copy of the project's part of the registry, to rebuild it from."""
         return self.folder / "project.json"

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
+from switchkit.platform.system import folder_identity
 from switchyard.core.fault import YardFault
+from switchyard.core.slugs import MAX_LABEL, digest, slug
 from switchyard.files import read_json, write_json
 from switchyard.project.home import Home, ProjectPlaces
 
@@ -45,6 +47,10 @@ class Registration(NamedTuple):
     name: str
     folder: str
     worktrees: tuple[Worktree, ...]
+    slug: str
+    """Its part of the names of its services; no other project of the home has it."""
+    identity: str = ""
+    """What tells the folder of the project from any other, wherever it is moved."""
 
     def worktree(self, branch: str) -> Worktree | None:
         """The worktree of this branch."""
@@ -61,6 +67,12 @@ class RegistryState(NamedTuple):
     def project_of(self, root: Path) -> Registration | None:
         """The registration of the project at this root."""
         return self.projects.get(str(root))
+
+    def moved_to(self, root: Path) -> Registration | None:
+        """The project that was registered elsewhere and is now at this root."""
+        gone = [one for one in self.projects.values() if one.identity and not one.root.exists()]
+        identity = identity_of(root) if gone else ""
+        return next((one for one in gone if one.identity == identity), None)
 
     def holding(self, path: Path) -> tuple[Registration, Worktree] | None:
         """The registered worktree that holds this path; the innermost one wins."""
@@ -90,6 +102,8 @@ def _registration(root: str, value: dict[str, Any]) -> Registration:
         str(value["name"]),
         str(value["folder"]),
         tuple(_worktree(branch, one) for branch, one in worktrees.items()),
+        str(value.get("slug") or slug(str(value["name"]))),
+        str(value.get("identity", "")),
     )
 
 
@@ -97,6 +111,8 @@ def _project_json(project: Registration) -> dict[str, Any]:
     return {
         "name": project.name,
         "folder": project.folder,
+        "slug": project.slug,
+        "identity": project.identity,
         "worktrees": {one.branch: one.as_json() for one in project.worktrees},
     }
 
@@ -119,7 +135,7 @@ class Registry:
             return self._cached[1]
         try:
             state = self._parsed()
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return self._rebuilt()
         self._cached = stamp, state
         return state
@@ -146,7 +162,7 @@ class Registry:
         aliases: dict[str, Path] = {}
         projects: dict[str, Registration] = {}
         for path in self._mirrors():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                 raw = read_json(path) or {}
                 root = str(raw["root"])
                 projects[root] = _registration(root, raw)
@@ -183,17 +199,31 @@ class Registry:
 
     def register(self, root: Path, name: str) -> Registration:
         """Register the project; an existing registration stays as it is."""
-        known = self.read().project_of(root)
-        if known and known.name == name:
+        before = self.read()
+        known = before.project_of(root)
+        if known and known.name == name and not self._rival(before, root, known.slug):
             return known
         with self._changing() as state:
             known = state.project_of(root)
             folder = known.folder if known else self.home.project(root).folder.name
-            made = Registration(root, name, folder, known.worktrees if known else ())
+            short = slug(name)
+            if self._rival(state, root, short):
+                short = f"{short[: MAX_LABEL - 5]}-{digest(str(root), 4)}"
+            trees = known.worktrees if known else ()
+            made = Registration(root, name, folder, trees, short, identity_of(root))
             # Any command can write it again; only a user's decision is worth waiting for the disk.
             changed = state._replace(projects={**state.projects, str(root): made})
             self._save(changed, durable=False)
         return made
+
+    def _rival(self, state: RegistryState, root: Path, short: str) -> Registration | None:
+        """Another project with this short name that is still there, or still runs."""
+        for one in state.projects.values():
+            if one.slug == short and one.root != root:
+                places = ProjectPlaces(self.home.path / "projects" / one.folder)
+                if one.root.is_dir() or places.is_supervised():
+                    return one
+        return None
 
     def change_worktrees(
         self, root: Path, change: Callable[[tuple[Worktree, ...]], tuple[Worktree, ...]]
@@ -224,6 +254,13 @@ class Registry:
         if known:
             return ProjectPlaces(self.home.path / "projects" / known.folder)
         return self.home.project(root)
+
+
+def identity_of(root: Path) -> str:
+    """What tells this folder from any other; nothing when the system does not tell."""
+    with contextlib.suppress(OSError):
+        return folder_identity(str(root))
+    return ""
 
 
 def alias_taken(name: str, there: Path) -> YardFault:

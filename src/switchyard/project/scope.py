@@ -41,6 +41,11 @@ class ProjectScope(NamedTuple):
         """What the registry knows of the project."""
         return self.registry.read().project_of(self.root)
 
+    def before_move(self) -> "ProjectScope | None":
+        """The project as it was registered before its folder was moved here, if it was."""
+        moved = self.registry.read().moved_to(self.root)
+        return self._replace(root=moved.root, here=None) if moved else None
+
     def main(self) -> Target:
         """The branch that is checked out at the root."""
         branch = current_branch(self.root)

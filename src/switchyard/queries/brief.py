@@ -1,28 +1,37 @@
 """The brief: a project in one bounded answer. Reads only."""
 
 import contextlib
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from switchkit.platform.ports import holder, holds, listening
+from switchkit.processes import began
 from switchyard.config.shapes import Config
 from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
 from switchyard.project.configuration import config_of
-from switchyard.project.scope import ProjectScope, Target
+from switchyard.project.scope import SHARED_BRANCH, ProjectScope, Target
 from switchyard.queries.logs import sift_for
-from switchyard.queries.services import observed_runs, view
-from switchyard.runtime.checkouts import stored_checkouts
-from switchyard.runtime.logs import tail
+from switchyard.queries.services import Folders, observed_runs, view
+from switchyard.runtime.branches import known_target
+from switchyard.runtime.checkouts import checkout_list
+from switchyard.runtime.logs import TAIL_BYTES, Sift, tail
 from switchyard.runtime.observed import ObservedRun
+from switchyard.runtime.runs import RunRecord
 
 MOST_FILES = 50
 MOST_ERRORS = 20
 MOST_ERRORS_EACH = 8
 MOST_SERVICES = 20
 MOST_NAMES = 60
+MOST_BYTES = 6000
+MOST_REMEMBERED = 512
 LONGEST_ERROR = 240
 _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
-_TOLD = ("reason", "exit_code")
+_ERRORS: dict[str, tuple[tuple[int, int, Sift], list[str]]] = {}
+_TOLD = ("reason", "exit_code", "head", "changed")
 
 
 def env_warnings(scope: ProjectScope, config: Config) -> list[dict[str, str]]:
@@ -37,24 +46,79 @@ def env_warnings(scope: ProjectScope, config: Config) -> list[dict[str, str]]:
 
 
 def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
-    """Canonical ports and their targets; only a running supervisor serves them."""
-    active = scope.places.is_supervised()
-    return [
-        {"port": one.port, "service": one.service, "branch": one.branch, "active": active}
-        for one in stored_checkouts(scope.places)
-    ]
+    """Canonical ports and their targets, and whether the supervisor really listens there."""
+    noted = checkout_list(scope.places)
+    sockets = listening() if noted.checkouts else {}
+    alive = noted.pid > 0 and began(noted.pid) == noted.ticks
+    made: list[dict[str, Any]] = []
+    for one in noted.checkouts:
+        inodes = sockets.get(one.port, set())
+        active = alive and holds(noted.pid, inodes)
+        row: dict[str, Any] = {
+            "port": one.port,
+            "service": one.service,
+            "branch": one.branch,
+            "active": active,
+        }
+        owner = holder(inodes) if inodes and not active else None
+        if owner:
+            row["port_owner"] = {"pid": owner.pid, "command": owner.command}
+        made.append(row)
+    return made
 
 
-def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, str]]:
-    made: list[dict[str, str]] = []
+def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, Any]]:
+    """The last errors of each run, a line that repeats itself once with its count."""
+    made: list[dict[str, Any]] = []
     for one in found:
         run = one.run
-        sift = sift_for(config, run.service, grep=None, errors=True)
-        path = Path(run.log)
-        for line in tail(path, MOST_ERRORS_EACH, sift, start=run.log_start):
-            shown = line[:LONGEST_ERROR]
-            made.append({"service": run.service, "branch": run.branch, "line": shown})
-    return made[-MOST_ERRORS:]
+        counts: dict[str, int] = {}
+        for line in _last_errors(run, config):
+            # Last seen last, whatever was between.
+            counts[line] = counts.pop(line, 0) + 1
+        for line, count in counts.items():
+            row: dict[str, Any] = {"service": run.service, "branch": run.branch, "line": line}
+            made.append(row | ({"count": count} if count > 1 else {}))
+    return made
+
+
+def _last_errors(run: RunRecord, config: Config | None) -> list[str]:
+    """Remembered for as long as the log does not grow: a server is asked again and again."""
+    sift = sift_for(config, run.service, grep=None, errors=True)
+    path = Path(run.log)
+    try:
+        stamp = (path.stat().st_size, run.log_start, sift)
+    except OSError:
+        return []
+    known = _ERRORS.get(run.log)
+    if known and known[0] == stamp:
+        return known[1]
+    lines = tail(path, MOST_ERRORS_EACH, sift, start=run.log_start, widest=TAIL_BYTES)
+    if len(_ERRORS) > MOST_REMEMBERED:
+        _ERRORS.clear()
+    made = [line[:LONGEST_ERROR] for line in lines]
+    _ERRORS[run.log] = stamp, made
+    return made
+
+
+def _by_concern(found: list[ObservedRun], own: str) -> list[ObservedRun]:
+    """The branch that the brief is about first, then what is not well, then the rest."""
+
+    def rank(one: ObservedRun) -> int:
+        if one.run.branch in (own, SHARED_BRANCH):
+            return 0
+        return 2 if one.phase in ("ready", "completed") else 1
+
+    return sorted(found, key=rank)
+
+
+def _fit(made: dict[str, Any]) -> None:
+    """Leave out the least telling until the whole fits, and say how much was left out."""
+    for key in ("recent_errors", "changed_files", "configured_services", "services"):
+        while len(json.dumps(made)) > MOST_BYTES and made[key]:
+            kept = len(made[key]) * 3 // 4
+            made[f"{key}_omitted"] = made.get(f"{key}_omitted", 0) + len(made[key]) - kept
+            made[key] = made[key][:kept]
 
 
 def _put_bounded(made: dict[str, Any], key: str, values: list[Any], limit: int) -> None:
@@ -70,7 +134,7 @@ def brief(
 
     Git runs while the rest is read. `query` is a `git status` that is already running.
     """
-    target = scope.target(branch) if branch else scope.here
+    target = known_target(scope, branch) if branch else scope.here
     folder = (target or scope.main()).worktree
     with contextlib.closing(query or StatusQuery(folder)) as asked:
         return _compose(scope, target, folder, asked)
@@ -97,19 +161,27 @@ def _compose(
     }
     if problem:
         made["config_error"] = problem
+    if any(one.status == "running" and not one.run.names_resolve for one in found):
+        made["names_resolve"] = False
     _put_bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
     _put_bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
-    shown = [view(one, supervised=supervised) for one in found]
+    folders = Folders(scope)
+    found = _by_concern(found, made["branch"])
+    shown = [view(one, folders, supervised=supervised) for one in found]
     compact = [
         {key: one.get(key) for key in _SHOWN}
         | {key: told for key in _TOLD if (told := one.get(key)) is not None}
         for one in shown
     ]
     _put_bounded(made, "services", compact, MOST_SERVICES)
+    if found[MOST_SERVICES:]:
+        counts = Counter(one.run.branch for one in found[MOST_SERVICES:])
+        made["omitted_branches"] = dict(counts.most_common(MOST_SERVICES))
     _put_bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
     errors = _errors(found[:MOST_SERVICES], config)
     changed = query.changed_files()
     _put_bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
     _put_bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
-    made["recent_errors"] = errors
+    _put_bounded(made, "recent_errors", errors, MOST_ERRORS)
+    _fit(made)
     return made

@@ -5,11 +5,16 @@ import sys
 from typing import Any
 
 from switchyard import __version__
+from switchyard.config.shapes import Config
+from switchyard.control.client import ping
 from switchyard.core.environ import caller, on_path
+from switchyard.core.fault import YardFault
+from switchyard.core.slugs import slug
 from switchyard.project.configuration import config_of
-from switchyard.project.git_files import main_checkout
+from switchyard.project.git_files import current_branch, main_checkout
 from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 from switchyard.queries.brief import env_warnings
+from switchyard.runtime.resolving import names_resolve
 
 
 def doctor(scope: ProjectScope) -> dict[str, Any]:
@@ -22,11 +27,15 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
     for one in scope.targets():
         if not one.worktree.is_dir():
             problems.append(f"the worktree of `{one.branch}` is gone: {one.worktree}")
+        elif (head := current_branch(one.worktree)) != one.branch:
+            problems.append(f"the worktree of `{one.branch}` has `{head}` checked out")
         elif _drifts(scope, one):
             problems.append(f"`{FILE_NAME}` of `{one.branch}` differs from the root's")
     parent = main_checkout(scope.root)
     if parent and parent != scope.root and (parent / FILE_NAME).is_file():
         problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
+    if places.is_supervised():
+        problems += _of_supervisor(scope)
     if on_path("git", caller().get("PATH", os.defpath)) is None:
         problems.append("`git` is not installed")
     return {
@@ -39,8 +48,11 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
         "home": str(scope.home.path),
         "state_path": str(scope.home.state),
         "supervised": places.is_supervised(),
+        "notes": _notes(scope, config),
         "proxy": {
             **config.proxy._asdict(),
+            "project": config.slug,
+            "names_resolve": names_resolve(config.proxy.tld),
             "url": f"http://{config.proxy.tld}:{config.proxy.port}",
         },
         "ports": config.ports._asdict(),
@@ -60,6 +72,57 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
         "env_warnings": env_warnings(scope, config),
         "problems": problems,
     }
+
+
+def _notes(scope: ProjectScope, config: Config) -> list[str]:
+    """What is as it should be, but may surprise."""
+    made: list[str] = []
+    usual, tld = slug(config.name), config.proxy.tld
+    if config.slug != usual:
+        others = scope.registry.read().projects.values()
+        root = next((one.root for one in others if one.slug == usual), None)
+        made.append(f"the name `{usual}` belongs to {root}; services here are `{config.slug}`")
+    ports: dict[int, list[str]] = {}
+    for one in config.services.values():
+        if one.canonical_port:
+            ports.setdefault(one.canonical_port, []).append(one.name)
+    made += [
+        f"{' and '.join(names)} share the canonical port {port}: check one of them out by name"
+        for port, names in ports.items()
+        if len(names) > 1
+    ]
+    named = any(one.has_port and one.protocol == "http" for one in config.services.values())
+    if named and not names_resolve(tld):
+        made.append(
+            f"this machine does not resolve `*.{tld}`: browsers and curl may know the names, other "
+            "programs need `direct_url`, which services are given of each other "
+            "(on Debian, `apt install libnss-myhostname` makes `*.localhost` known to all)"
+        )
+    return made
+
+
+def _of_supervisor(scope: ProjectScope) -> list[str]:
+    """What is wrong with the supervisor that lives."""
+    try:
+        found = ping(scope.home, scope.root)
+    except YardFault as fault:
+        return [f"{fault.message}; the next `switchyard up` or `down` replaces it"]
+    if found is None:
+        return ["the supervisor is of an older version; restart it with `switchyard down` and `up`"]
+    told: list[str] = []
+    if found["version"] != __version__:
+        told.append(
+            f"the supervisor is of version {found['version']}, this is {__version__}; "
+            "restart it with `switchyard down` and `up`"
+        )
+    told += [
+        f"port {port} takes no further connections: {found['tunnels']} of at most "
+        f"{found['most_tunnels']} are open (raise `ulimit -n`, then restart the supervisor)"
+        for port in found["paused"]
+    ]
+    if found["faults"]:
+        told.append(f"{found['faults']} connection(s) failed; see {scope.places.supervisor_log}")
+    return told
 
 
 def _drifts(scope: ProjectScope, target: Target) -> bool:

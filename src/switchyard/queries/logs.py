@@ -10,6 +10,7 @@ from switchyard.core.slugs import slug
 from switchyard.project.configuration import check_service, config_of
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_SLUG, ProjectScope
+from switchyard.runtime.branches import known_target
 from switchyard.runtime.logs import DEFAULT_LINES, Sift, since_offset, tail
 from switchyard.runtime.runs import RunBook
 
@@ -32,7 +33,7 @@ def log_files(
     """(service, branch, path) of every log asked for; a log outside the home is never read."""
     places = scope.places
     known = {target.slug: target.branch for target in scope.targets()} | {SHARED_SLUG: "*"}
-    wanted = scope.target(branch).slug if branch or scope.here else None
+    wanted = known_target(scope, branch).slug if branch or scope.here else None
     folder = places.folder / "logs"
     found: list[tuple[str, str, Path]] = []
     for path in sorted(folder.glob("*/*.log")):
@@ -51,6 +52,12 @@ def log_files(
 def _named(places: ProjectPlaces, branch_slug: str, name: str) -> str:
     run = RunBook(places).get(branch_slug, name)
     return run.service if run else name
+
+
+def _is_removed(places: ProjectPlaces, config: Config, path: Path, name: str) -> bool:
+    """Whether the log is of a service that is neither configured nor on record any more."""
+    configured = {slug(one) for one in config.services}
+    return slug(name) not in configured and RunBook(places).get(path.parent.name, name) is None
 
 
 def logs(
@@ -74,6 +81,8 @@ def logs(
         raise YardFault("bad-pattern", told, exit_code=USAGE) from None
     made: list[dict[str, Any]] = []
     for name, where_branch, path in log_files(scope, service, branch):
+        if service is None and _is_removed(scope.places, config, path, name):
+            continue
         sift = sift_for(config, name, grep=grep, errors=errors)
         start = since_offset(path, since_s) if since_s is not None else 0
         made.append(

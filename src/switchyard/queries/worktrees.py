@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from switchyard.project.git_files import current_branch
 from switchyard.project.scope import ProjectScope
 from switchyard.queries.services import observed_runs
 
@@ -21,6 +22,7 @@ def worktrees(scope: ProjectScope) -> dict[str, Any]:
                 "slug": one.slug,
                 "path": str(one.path),
                 "exists": one.path.is_dir(),
+                "head": current_branch(one.path) if one.path.is_dir() else None,
                 "managed": one.managed,
                 "running": alive.get(one.branch, []),
             }

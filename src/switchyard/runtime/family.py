@@ -2,7 +2,10 @@
 
 A process counts only with proof, so a stranger with a reused pid is never taken for ours.
 Some programs, PostgreSQL among them, write over their environment and leave the session; those are
-found below the leader.
+found below the leader. Once the leader is gone, who is left of its session is still ours: nobody
+gets the number of a session while it has members. Only one whose variables can be read, and are
+not ours, is of a later session of that number. Who has left the session too is ours if the
+supervisor, which inherits orphans, noted it in time: those are the kin of the leader.
 """
 
 from functools import cache
@@ -10,7 +13,7 @@ from typing import NamedTuple
 
 from switchkit.platform import Vitals
 from switchkit.platform.system import boot, pids, raw_environment, vitals
-from switchkit.processes import Family, ProcessTable, living
+from switchkit.processes import Family, ProcessTable, has_environment, living
 
 RUN_VARIABLE = "SWITCHYARD_RUN_ID"
 
@@ -24,10 +27,27 @@ class Leader(NamedTuple):
     ticks: int
     boot_id: str
     run_id: str
+    kin: tuple[tuple[int, int], ...] = ()
 
     def family(self) -> Family:
         """Everything that descends from it, in this boot only."""
-        return Family(self.pid, self.ticks, f"{RUN_VARIABLE}={self.run_id}".encode())
+        mark = f"{RUN_VARIABLE}={self.run_id}".encode()
+        # Whoever is below a leader that lives is found there.
+        is_needed = self.kin or vitals(self.pid) is None
+        return Family(
+            self.pid, self.ticks, mark, self.survivors(ProcessTable()) if is_needed else None
+        )
+
+    def survivors(self, table: ProcessTable) -> dict[int, int]:
+        """Who is left of it without the mark when it is gone, each with the time of its start."""
+        found = {pid: began for pid, began in self.kin if table.has(pid, began)}
+        # A run that could not be started has no number, and session 0 is the system's own.
+        if self.pid > 0 and self.pid not in table.listed:
+            for pid in table.by_session.get(self.pid, ()):
+                began = table.processes[pid].began
+                if began >= self.ticks and not has_environment(pid):
+                    found[pid] = began
+        return found
 
 
 def leader_vitals(leader: Leader) -> Vitals | None:

@@ -13,6 +13,8 @@ from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug, variable
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
+from switchyard.runtime.definition import definition_of, sources_of
+from switchyard.runtime.dotenv import read_env_file
 
 
 class ServiceLaunch(NamedTuple):
@@ -31,6 +33,9 @@ class ServiceLaunch(NamedTuple):
     data: Path | None
     root: Path
     profile: str | None
+    definition: str = ""
+    sources: tuple[str, ...] = ()
+    names_resolve: bool = True
 
     @property
     def key(self) -> tuple[str, str]:
@@ -58,26 +63,6 @@ def service_url(
     return f"http://{'.'.join(labels)}:{config.proxy.port}"
 
 
-def _env_file(path: Path) -> dict[str, str]:
-    made: dict[str, str] = {}
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return made
-    for raw in text.splitlines():
-        line = raw.strip().removeprefix("export ").lstrip()
-        name, equals, value = line.partition("=")
-        name, value = name.strip(), value.strip()
-        if not equals or line.startswith("#") or not name.replace("_", "a").isalnum():
-            continue
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1].replace("\\n", "\n") if value[0] == '"' else value[1:-1]
-        else:
-            value = value.partition(" #")[0].rstrip()
-        made[name] = value
-    return made
-
-
 class Planner:
     """Fills in the services of one branch from the configuration and the reserved ports."""
 
@@ -91,6 +76,7 @@ class Planner:
         profile: ServiceProfile | None = None,
         caller: Mapping[str, str] | None = None,
         named: bool = True,
+        resolves: bool = True,
     ) -> None:
         self._config = config
         self._target = target
@@ -99,6 +85,9 @@ class Planner:
         self._profile = profile
         self._caller: Mapping[str, str] = caller or {}
         self._named = named
+        self._resolves = resolves
+        # What is worth telling of the launches made so far.
+        self.warnings: list[str] = []
         every = config.services.values()
         self._addresses = {one.name: (self.port(one), self._url_of(one)) for one in every}
 
@@ -113,6 +102,12 @@ class Planner:
         target = target_of(service, self._target, self._config.root)
         port = self.port(service)
         return service_url(self._config, service, target, port, named=self._named)
+
+    def _url_for_peers(self, service: Service) -> str | None:
+        """An address that other services can use: its name only if programs can resolve it."""
+        target = target_of(service, self._target, self._config.root)
+        named = self._named and self._resolves
+        return service_url(self._config, service, target, self.port(service), named=named)
 
     def _values(self, service: Service) -> dict[str, str]:
         target = target_of(service, self._target, self._config.root)
@@ -132,7 +127,8 @@ class Planner:
             "data_dir": str(self._places.data(target.slug, service.name)),
         }
         for peer in self._config.services.values():
-            name, (port, url) = variable(peer.name), self._addresses[peer.name]
+            name, (port, _) = variable(peer.name), self._addresses[peer.name]
+            url = self._url_for_peers(peer)
             values[f"{name}_port"] = str(port or "")
             values[f"{name}_host"] = peer.host
             values[f"{name}_url"] = url or ""
@@ -146,13 +142,17 @@ class Planner:
         port, _ = self._addresses[service.name]
         env = base_environment(self._caller)
         for name in service.env_file:
-            env |= _env_file(target.worktree / name)
+            found = read_env_file(target.worktree / name, env)
+            if found is None:
+                self.warnings.append(f"`{service.name}` has no `{name}` in {target.worktree}")
+            env |= found or {}
         env |= {key: fill(text, values) for key, text in service.env.items()}
         if self._profile:
             env |= {key: fill(text, values) for key, text in self._profile.env.items()}
         env |= {
             "HOST": service.host,
             "SWITCHYARD": "1",
+            "SWITCHYARD_HOME": str(self._places.home),
             "SWITCHYARD_PROJECT": self._config.name,
             "SWITCHYARD_PROJECT_SLUG": self._config.slug,
             "SWITCHYARD_BRANCH": target.branch,
@@ -167,7 +167,8 @@ class Planner:
         if service.canonical_port:
             env["CANONICAL_PORT"] = str(service.canonical_port)
         for peer in self._config.services.values():
-            port, url = self._addresses[peer.name]
+            port, _ = self._addresses[peer.name]
+            url = self._url_for_peers(peer)
             if port is not None:
                 name = f"SWITCHYARD_{variable(peer.name).upper()}"
                 env[f"{name}_PORT"] = str(port)
@@ -215,6 +216,9 @@ class Planner:
             data=self._data(service, target),
             root=self._config.root,
             profile=self._profile.name if self._profile else None,
+            definition=definition_of(service, self._profile, target.worktree),
+            sources=sources_of(self._config, service, target.worktree),
+            names_resolve=self._resolves,
         )
 
 

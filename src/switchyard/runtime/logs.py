@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +12,15 @@ from typing import NamedTuple
 from switchkit import files
 
 DEFAULT_LINES = 80
+LIST_S = 0.5
 TAIL_BYTES = 1 << 18
 LONGEST_LINE = 4000
 _ERROR = (
     r"\b(?:error|errors|exception|failed|failure|fatal|traceback|eaddrinuse|panic|panicked)\b"
     r"|\w+(?:Error|Exception)\b"
 )
+# Every line that reports an error has one of these in it, and to look for them is quick.
+_HINTS = (b"error", b"exception", b"fail", b"fatal", b"traceback", b"eaddrinuse", b"panic")
 _HARMLESS = r"\b(?:0|no) (?:errors?|failures?|failed)\b"
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 
@@ -59,7 +62,8 @@ class Sift(NamedTuple):
         return line
 
 
-def _read_end(path: Path, limit: int, start: int) -> list[str]:
+def _read_end(path: Path, limit: int, start: int) -> bytes:
+    """The last bytes of a log, from the beginning of a line on."""
     try:
         with path.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
@@ -67,25 +71,51 @@ def _read_end(path: Path, limit: int, start: int) -> list[str]:
             log.seek(begin)
             raw = log.read(limit)
     except (FileNotFoundError, NotADirectoryError):
-        return []
-    lines = raw.lstrip(b"\0").decode("utf-8", "replace").split("\n")
-    if begin > start and len(lines) > 1:
-        lines = lines[1:]
-    if lines and not lines[-1]:
-        lines.pop()
-    return lines
+        return b""
+    if begin > start and b"\n" in raw:
+        raw = raw[raw.index(b"\n") + 1 :]
+    return raw.lstrip(b"\0")
 
 
-def tail(path: Path, count: int, sift: Sift, *, start: int = 0) -> list[str]:
+def _lines_backwards(raw: bytes, sift: Sift) -> Generator[bytes]:
+    """The lines from the last to the first; of errors only those that may be one."""
+    at = len(raw) - 1 if raw.endswith(b"\n") else len(raw)
+    if not sift.errors or sift.match:
+        while at >= 0:
+            start = raw.rfind(b"\n", 0, at) + 1
+            yield raw[start:at]
+            at = start - 1
+        return
+    lowered = raw.lower()
+    found = {hint: lowered.rfind(hint, 0, at) for hint in _HINTS}
+    while (last := max(found.values())) >= 0:
+        start, end = raw.rfind(b"\n", 0, last) + 1, raw.find(b"\n", last)
+        yield raw[start : end if end >= 0 else len(raw)]
+        found = {
+            hint: lowered.rfind(hint, 0, start) if place >= start else place
+            for hint, place in found.items()
+        }
+
+
+def tail(path: Path, count: int, sift: Sift, *, start: int = 0, widest: int = 1 << 24) -> list[str]:
     """The last `count` wanted lines, from byte `start` on; bounded however big the log is."""
-    limit = TAIL_BYTES
+    if count <= 0:
+        return []
+    limit = min(TAIL_BYTES, widest)
     while True:
-        lines = [line for line in _read_end(path, limit, start) if sift.shows(line)]
+        raw = _read_end(path, limit, start)
+        lines: list[str] = []
+        for one in _lines_backwards(raw, sift) if raw else ():
+            line = one.decode("utf-8", "replace")
+            if sift.shows(line):
+                lines.append(sift.clean(line))
+                if len(lines) == count:
+                    break
         with contextlib.suppress(OSError):
-            if len(lines) < count and limit < path.stat().st_size - start and limit < 1 << 24:
-                limit *= 8
+            if len(lines) < count and limit < path.stat().st_size - start and limit < widest:
+                limit = min(limit * 8, widest)
                 continue
-        return [sift.clean(line) for line in lines[-count:]] if count > 0 else []
+        return lines[::-1]
 
 
 def since_offset(path: Path, since_s: float) -> int:
@@ -125,15 +155,18 @@ def rotate(path: Path, max_bytes: int, keep: int) -> None:
 
 
 def follow(
-    paths: Iterable[Path], sift: Sift, *, poll_s: float = 0.1
+    list_paths: Callable[[], Iterable[Path]], sift: Sift, *, poll_s: float = 0.1
 ) -> Generator[tuple[Path, str]]:
-    """New wanted lines of these logs as they arrive, until the caller stops."""
+    """New wanted lines of these logs as they arrive, until the caller stops.
+
+    Logs that are made meanwhile are followed from their beginning.
+    """
     offsets: dict[Path, int] = {}
     partial: dict[Path, bytes] = {}
-    for path in paths:
+    for path in list_paths():
         with contextlib.suppress(OSError):
             offsets[path] = path.stat().st_size
-        offsets.setdefault(path, 0)
+    listed = time.monotonic()
     while True:
         quiet = True
         for path in offsets:
@@ -141,6 +174,9 @@ def follow(
                 quiet = False
                 if sift.shows(line):
                     yield path, sift.clean(line)
+        if time.monotonic() - listed > LIST_S:
+            offsets.update((path, 0) for path in list_paths() if path not in offsets)
+            listed = time.monotonic()
         if quiet:
             time.sleep(poll_s)
 

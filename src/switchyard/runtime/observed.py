@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from switchkit.platform import Vitals
 from switchkit.platform.ports import PortHolder, holder, holds, listening
 from switchkit.platform.system import vitals
-from switchkit.processes import descendants
+from switchkit.processes import ProcessTable, descendants
 from switchyard.runtime.family import Leader, boot_id, leader_vitals, marked_runs, members
 from switchyard.runtime.runs import RunRecord
 
@@ -28,6 +28,8 @@ class ObservedRun(NamedTuple):
     def as_json(self) -> "ServiceRow":
         """The record of one service as every answer shows it."""
         run = self.run
+        # What has ended has no address any more; an orphan may still be there.
+        there = self.status == "running" or bool(self.survivors)
         made: ServiceRow = {
             "service": run.service,
             "branch": run.branch,
@@ -35,10 +37,10 @@ class ObservedRun(NamedTuple):
             "phase": self.phase,
             "kind": run.kind,
             "pid": run.pid if self.status == "running" else None,
-            "port": run.port,
+            "port": run.port if there else None,
             "canonical_port": run.canonical_port,
-            "url": run.url,
-            "direct_url": direct_url(run),
+            "url": run.url if there else None,
+            "direct_url": direct_url(run) if there else None,
             "worktree": run.worktree,
             "log_path": run.log,
             "run_id": run.run_id,
@@ -69,12 +71,15 @@ class Observer:
     def __init__(self, owners: dict[tuple[str, int], Leader] | None = None) -> None:
         self._sockets: dict[int, set[int]] | None = None
         self._marks: dict[int, str] | None = None
+        self._table: ProcessTable | None = None
         self._owners = {} if owners is None else owners
 
     def observe(self, run: RunRecord) -> ObservedRun:
         """Whether the run lives, and in what state."""
         if run.boot_id != boot_id():
             return ObservedRun(run, "stale", _ended(run), "reboot")
+        if not run.pid and run.phase not in ENDED:
+            run = self._with_pid(run)
         found = leader_vitals(run.leader)
         if found is None or found.is_dead:
             return self._without_leader(run, found)
@@ -84,10 +89,19 @@ class Observer:
             return ObservedRun(run, "running", "unhealthy", "suspended")
         return self._with_leader(run)
 
+    def _with_pid(self, run: RunRecord) -> RunRecord:
+        """The run with its leader, where a full disk kept that from being written."""
+        for pid in self._marked(run.run_id):
+            one = vitals(pid)
+            if one and one.session == pid:
+                return run._replace(pid=pid, ticks=one.began)
+        return run
+
     def _without_leader(self, run: RunRecord, found: Vitals | None) -> ObservedRun:
-        survivors = tuple(sorted(self._marked(run.run_id) - {run.pid}))
-        if found is not None and not survivors:
-            survivors = tuple(one.pid for one in members(run.leader) if one.pid != run.pid)
+        found_pids = self._marked(run.run_id) | self._unmarked(run)
+        if found is not None and not found_pids:
+            found_pids = {one.pid for one in members(run.leader)}
+        survivors = tuple(sorted(found_pids - {run.pid}))
         if survivors:
             return ObservedRun(run, "stale", "orphaned", "leader-gone", survivors)
         reused = found is None and vitals(run.pid) is not None
@@ -132,6 +146,12 @@ class Observer:
         if one:
             owner = Leader(pid, one.began, boot_id(), run.run_id)
             self._owners.update({(run.run_id, inode): owner for inode in inodes})
+
+    def _unmarked(self, run: RunRecord) -> set[int]:
+        if self._table is None:
+            self._table = ProcessTable()
+        living = self._table.processes
+        return {pid for pid in run.leader.survivors(self._table) if not living[pid].is_dead}
 
     def _marked(self, run_id: str) -> set[int]:
         if self._marks is None:

@@ -38,7 +38,7 @@ class PortTable:
         with contextlib.suppress(ValueError):
             raw = read_json(self._home.ports) or {}
         made: dict[int, PortOwner] = {}
-        with contextlib.suppress(KeyError, TypeError, ValueError):
+        with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
             for port, owner in raw.get("ports", {}).items():
                 made[int(port)] = PortOwner(*owner)
         return made

@@ -6,6 +6,7 @@ A run whose record was lost is found again by the marks in its processes' enviro
 import contextlib
 import os
 import time
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,24 +54,47 @@ class RunRecord(NamedTuple):
     stop_signal: int = 15
     stop_grace_s: float = 10.0
     stop_command: tuple[str, ...] = ()
+    kin: tuple[tuple[int, int], ...] = ()
+    """Processes of the run that outlived its first one: each with the time of its start."""
+    definition: str = ""
+    sources: tuple[str, ...] = ()
+    """What it was started as, and the files that say so."""
+    names_resolve: bool = True
 
     @property
     def leader(self) -> Leader:
         """The identity of the process this run was started as."""
-        return Leader(self.pid, self.ticks, self.boot_id, self.run_id)
+        return Leader(self.pid, self.ticks, self.boot_id, self.run_id, self.kin)
 
 
 def run_from_json(value: dict[str, Any]) -> RunRecord:
     """A stored record. Raises `ValueError` when it is not one."""
     known = {key: one for key, one in value.items() if key in RunRecord._fields}
-    for key in ("command", "stop_command"):
-        known[key] = tuple(known.get(key, ()))
     try:
-        return RunRecord(**known)
+        for key in ("command", "stop_command", "sources"):
+            known[key] = tuple(map(str, known.get(key, ())))
+        known["kin"] = tuple((int(pid), int(began)) for pid, began in known.get("kin", ()))
+        run = RunRecord(**known)
     except TypeError as wrong:
         raise ValueError(str(wrong)) from None
+    for name, kinds in _KINDS.items():
+        found = getattr(run, name)
+        # `type` instead of `isinstance`, because true counts as a whole number in Python.
+        if type(found) not in kinds:
+            raise ValueError(f"`{name}` is {found!r}")
+    return run
 
 
+_TEXT, _WHOLE, _NUMBER, _NONE = (str,), (int,), (int, float), type(None)
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("run_id", "service", "branch", "branch_slug", "kind", "boot_id"), _TEXT),
+    **dict.fromkeys(("root", "worktree", "host", "protocol", "log", "phase"), _TEXT),
+    **dict.fromkeys(("pid", "ticks", "log_start", "restarts", "stop_signal"), _WHOLE),
+    **dict.fromkeys(("started_at", "stop_grace_s"), _NUMBER),
+    **dict.fromkeys(("port", "canonical_port", "exit_code"), (int, _NONE)),
+    **dict.fromkeys(("url", "profile", "reason"), (str, _NONE)),
+    **dict.fromkeys(("ready_at", "probed_at", "ended_at"), (int, float, _NONE)),
+}
 _LOADED: dict[str, tuple[tuple[int, int, int], RunRecord]] = {}
 
 
@@ -150,8 +174,8 @@ class RunBook:
         return []
 
 
-def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[RunRecord]:
-    """Living runs of this project without a readable record."""
+def lost_runs(places: ProjectPlaces, known: Container[str]) -> list[RunRecord]:
+    """Living runs of the home that these places are in, without a readable record."""
     leaders: dict[str, int] = {}
     for pid, run_id in sorted(marked_runs().items()):
         if run_id in known:
@@ -159,12 +183,14 @@ def lost_runs(root: Path, places: ProjectPlaces, known: set[str]) -> list[RunRec
         one = vitals(pid)
         if one and (run_id not in leaders or one.session == pid):
             leaders[run_id] = pid
-    found = [_from_process(pid, places) for pid in leaders.values() if _root_of(pid) == str(root)]
+    found = [_from_process(pid, places) for pid in leaders.values() if _home_of(pid) == places.home]
     return [run for run in found if run]
 
 
-def _root_of(pid: int) -> str | None:
-    return environment(pid).get("SWITCHYARD_ROOT")
+def _home_of(pid: int) -> Path:
+    """The home that a run belongs to. Versions before 0.2 did not say it to every service."""
+    env = environment(pid)
+    return Path(env.get("SWITCHYARD_HOME") or f"{env.get('HOME', '')}/.switchyard").absolute()
 
 
 def _from_process(pid: int, places: ProjectPlaces) -> RunRecord | None:
@@ -199,14 +225,17 @@ def _from_process(pid: int, places: ProjectPlaces) -> RunRecord | None:
     )
 
 
-def all_runs(root: Path, places: ProjectPlaces, branch_slug: str | None = None) -> list[RunRecord]:
-    """Every recorded run; those with a broken record are found by their processes.
+def all_runs(
+    root: Path, places: ProjectPlaces, branch_slug: str | None = None, *, sweeps: bool = False
+) -> list[RunRecord]:
+    """Every recorded run; those whose record is broken or gone are found by their processes.
 
-    The sweep of all processes is made only when a record is broken.
+    The sweep of all processes is made when a record is broken, when there is none at all, or when
+    whoever asks must not miss one.
     """
     runs, broken = RunBook(places).sorted_out(branch_slug)
-    if broken:
+    if broken or not runs or sweeps:
         known = {run.run_id for run in RunBook(places).all()}
-        lost = lost_runs(root, places, known)
+        lost = [run for run in lost_runs(places, known) if run.root == str(root)]
         runs += [run for run in lost if branch_slug in (None, run.branch_slug)]
     return runs

@@ -25,6 +25,8 @@ class ServiceRow(TypedDict):
     url: NotRequired[str | None]
     direct_url: NotRequired[str | None]
     worktree: NotRequired[str]
+    head: NotRequired[str]
+    changed: NotRequired[bool]
     log_path: NotRequired[str | None]
     run_id: NotRequired[str]
     started_at: NotRequired[float]

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from switchkit.open_files import give_first_limit
+from switchkit.processes import ProcessTable
 from switchyard.core.environ import on_path
 from switchyard.runtime.hooks import HOOK_S
 
@@ -25,6 +27,16 @@ def _program(name: str, env: Mapping[str, str]) -> str:
     return found
 
 
+def endless_input() -> int:
+    """A pipe whose reader is its own writer: no end of ours is its end."""
+    reader, writer = os.pipe()
+    try:
+        return os.open(f"/dev/fd/{reader}", os.O_RDWR | os.O_CLOEXEC)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
 class Children:
     """The processes this supervisor started. Reaps them, and orphans that it inherited."""
 
@@ -34,23 +46,31 @@ class Children:
         self._ended: dict[int, int] = {}
 
     def spawn(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: int
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        output: int,
+        holds_input: bool = False,
     ) -> int:
         """Start a process in a session of its own; its output goes straight to `output`.
 
+        Its input is empty, or with `holds_input` one that never ends and never has anything.
         Raises `OSError` when it cannot be started.
         """
         with self._changed:
             # The folder changes for the whole process, but only for a moment, and every other
             # path in a supervisor is absolute.
             os.chdir(cwd)
+            quiet = endless_input() if holds_input else os.open(os.devnull, os.O_RDONLY)
             try:
                 pid = os.posix_spawn(
                     _program(command[0], env),
                     list(command),
                     env,
                     file_actions=[
-                        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                        (os.POSIX_SPAWN_DUP2, quiet, 0),
                         (os.POSIX_SPAWN_DUP2, output, 1),
                         (os.POSIX_SPAWN_DUP2, output, 2),
                     ],
@@ -58,9 +78,24 @@ class Children:
                     setsigdef=_IGNORED_BY_PYTHON,
                 )
             finally:
+                os.close(quiet)
                 os.chdir("/")
             self._alive.add(pid)
+            give_first_limit(pid)
             return pid
+
+    def inherited(self) -> dict[int, int]:
+        """Orphans of what was started here, and all below them, with the times of their start."""
+        table = ProcessTable()
+        with self._changed:
+            queue = [pid for pid in table.children(os.getpid()) if pid not in self._alive]
+        made: dict[int, int] = {}
+        while queue:
+            pid = queue.pop()
+            if not table.processes[pid].is_dead:
+                made[pid] = table.processes[pid].began
+                queue += table.children(pid)
+        return made
 
     def reap(self) -> None:
         """Collect everything that has ended by now."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from pathlib import Path
 
 from switchkit.platform.system import punch_hole
 from switchyard.runtime.logs import add_mark
@@ -21,14 +22,31 @@ def punch(path: str, length: int) -> bool:
     return False
 
 
-def limit_logs(yard: Yard) -> None:
-    """Mark the time in each log, and free what exceeds the project's limit."""
-    limit = yard.context.max_log_bytes * (yard.context.keep_logs + 1)
-    for thread in list(yard.threads.values()):
-        if thread.is_alive:
+class LogLimits:
+    """Looks after the logs of one project."""
+
+    def __init__(self, yard: Yard) -> None:
+        self._yard = yard
+        self._sizes: dict[Path, int] = {}
+
+    def apply(self) -> bool:
+        """Mark the time in each log, and free what exceeds the project's limit.
+
+        Says whether one grows so fast that it has to be looked at again soon.
+        """
+        context = self._yard.context
+        limit = context.max_log_bytes * (context.keep_logs + 1)
+        before, self._sizes = self._sizes, {}
+        fast = False
+        for thread in list(self._yard.threads.values()):
             path = thread.launch.log
+            if not thread.is_alive:
+                continue
             add_mark(path)
             with contextlib.suppress(OSError):
                 status = path.stat()
+                self._sizes[path] = status.st_size
+                fast |= status.st_size - before.get(path, 0) > limit // 16
                 if status.st_blocks * 512 > limit:
                     punch(str(path), (status.st_size - limit // 2) // BLOCK * BLOCK)
+        return fast

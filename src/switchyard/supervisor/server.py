@@ -12,13 +12,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from switchkit.open_files import raise_file_limit
 from switchkit.platform.light import wake_pipe
 from switchkit.platform.system import adopt_orphans
 from switchkit.sockets import check_peer_user
+from switchyard import __version__
 from switchyard.control.protocol import (
     Answer,
     CheckoutRequest,
     DownRequest,
+    PingRequest,
     Request,
     UncheckoutRequest,
     UpRequest,
@@ -28,16 +31,18 @@ from switchyard.control.protocol import (
     encode_fault,
 )
 from switchyard.core.fault import YardFault
+from switchyard.files import disk_trouble
 from switchyard.project.home import Home
-from switchyard.supervisor.log_limits import limit_logs
+from switchyard.supervisor.log_limits import LogLimits
 from switchyard.supervisor.operations.checkout import checkout, uncheckout
 from switchyard.supervisor.operations.start import up
 from switchyard.supervisor.operations.stop import down
 from switchyard.supervisor.yard import Emit, Yard
 
 LINGER_S = 1.0
-TIDY_S = 30.0
+SOON_S, FIRST_TIDY_S, TIDY_S = 1.0, 4.0, 30.0
 LARGEST_REQUEST = 1 << 22
+OPEN_FILES = 1 << 16
 
 
 class RequestServer:
@@ -52,9 +57,17 @@ class RequestServer:
         # Guards `_busy`, the number of requests under way, and nothing else.
         self._lock = threading.Lock()
         self._busy = 0
+        self._is_saved = True
+        self._logs = LogLimits(yard)
+        self._tidy_s = FIRST_TIDY_S
         self._idle_since: float | None = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = wake_pipe()
+        yard.context.wake = self._wake
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._wake_write, b"x")
 
     def serve(self, listener: socket.socket) -> None:
         """Run until idle for a while, or told to stop."""
@@ -80,12 +93,18 @@ class RequestServer:
                 else:
                     self._accept(listener)
             self._yard.children.reap()
-            if time.monotonic() - last_tidy >= TIDY_S:
+            self._is_saved = self._yard.save_again()
+            if time.monotonic() - last_tidy >= self._tidy_s:
                 last_tidy = time.monotonic()
-                limit_logs(self._yard)
+                # Soon after a change, then ever more rarely: a service that prints little is not
+                # worth waking up for.
+                soon = self._logs.apply()
+                self._tidy_s = SOON_S if soon else min(TIDY_S, self._tidy_s * 2)
 
     def _pause_s(self) -> float:
-        return LINGER_S / 4 if self._yard.is_idle() else TIDY_S
+        if self._yard.is_idle():
+            return LINGER_S / 4
+        return self._tidy_s if self._is_saved else LINGER_S
 
     def _is_over(self) -> bool:
         with self._lock:
@@ -122,8 +141,8 @@ class RequestServer:
         finally:
             with self._lock:
                 self._busy -= 1
-            with contextlib.suppress(OSError):
-                os.write(self._wake_write, b"x")
+                self._tidy_s = FIRST_TIDY_S
+            self._wake()
 
     def _perform(
         self, raw: bytes, write: Callable[[bytes], int], flush: Callable[[], None]
@@ -138,6 +157,10 @@ class RequestServer:
             answer = _answer(self._yard, request, lambda event: send(encode_event(event)))
         except YardFault as fault:
             send(encode_fault(fault))
+        except OSError as wrong:
+            trouble = disk_trouble(wrong, self._yard.scope.home.path)
+            told = trouble or f"{type(wrong).__name__}: {wrong}"
+            send(encode_fault(YardFault("disk-full" if trouble else "unexpected", told)))
         except Exception as wrong:  # noqa: BLE001 - one bad request must not end the supervisor
             sys.excepthook(type(wrong), wrong, wrong.__traceback__)
             send(encode_fault(YardFault("unexpected", f"{type(wrong).__name__}: {wrong}")))
@@ -155,6 +178,16 @@ def _answer(yard: Yard, request: Request, emit: Emit) -> Answer:
             return checkout(yard, request)
         case UncheckoutRequest():
             return uncheckout(yard, request)
+        case PingRequest():
+            state = yard.relay.state()
+            return {
+                "version": __version__,
+                "pid": os.getpid(),
+                "tunnels": state.tunnels,
+                "most_tunnels": state.most_tunnels,
+                "paused": list(state.paused),
+                "faults": state.faults,
+            }
 
 
 def serve(home: Home, root: Path, listener: socket.socket) -> None:
@@ -162,6 +195,7 @@ def serve(home: Home, root: Path, listener: socket.socket) -> None:
     gc.freeze()
     gc.enable()
     adopt_orphans()
+    raise_file_limit(OPEN_FILES)
     threading.stack_size(512 * 1024)
     yard = Yard(root, home)
     yard.adopt()

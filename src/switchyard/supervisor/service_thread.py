@@ -2,8 +2,8 @@
 
 Locks: `ServiceContext.changed` guards what a service thread tells others (`phase`, `reason`, and
 whether it is to stop). It is held for moments only: never while a process is started, probed or
-ended, nor while a file is written. A request thread may take it while it holds `Yard.lock`; a
-service thread never takes `Yard.lock`, so the two cannot wait for each other.
+ended, nor while a file is written. A request thread may take it while it holds a lock of the yard;
+a service thread takes none of those, so the two cannot wait for each other.
 """
 
 import contextlib
@@ -13,22 +13,25 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from switchkit.exits import watch_exit
 from switchkit.files import make_folder, make_private_folder, open_log
 from switchkit.platform.light import wake_pipe
+from switchkit.platform.ports import holds, listening
 from switchkit.platform.system import vitals
-from switchyard.runtime.family import RUN_VARIABLE, boot_id, leader_vitals, members
+from switchyard.files import disk_trouble
+from switchyard.runtime.family import RUN_VARIABLE, boot_id, leader_vitals, marked_runs
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.logs import add_mark, rotate
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunBook, RunRecord
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.probes import ProbeSchedule, ProbeTarget, prober
-from switchyard.supervisor.stopping import Stopped, stop_family
+from switchyard.supervisor.stopping import Stopped, end_run, stop_family
 
 STOP_SLACK_S = 12.0
+# How long a program whose first process ends has to open its port as a daemon.
+DAEMON_S = 1.0
 SETTLED = ("ready", "completed", "crashed", "exited", "failed", "blocked", "stopped", "late")
 BAD = ("crashed", "exited", "failed", "blocked", "late")
 
@@ -41,6 +44,8 @@ class ServiceContext:
         self.book = book
         # Guards the phases of all service threads, and is notified at each change of one.
         self.changed = threading.Condition()
+        # Makes the main thread look at what is to be done; set before the first service starts.
+        self.wake: Callable[[], None] = lambda: None
         # Written by a request thread, read at the next start of a service: two plain numbers.
         self.max_log_bytes = 10_000_000
         self.keep_logs = 3
@@ -71,6 +76,11 @@ class ServiceThread:
         self._stopping = False
         # Whether a live check ended the process: then it is started again whatever its exit code.
         self._unwell = False
+        # The run as it is on disk, if it is; a full disk must not leave a false record for long.
+        self._saved_run = adopted
+        self._saving = threading.Lock()
+        self._restarts = 0
+        self._began = 0.0
         # A byte here ends the waits that do not use `changed`: for a process, for a pause.
         self._wake_read, self._wake_write = wake_pipe()
         self._thread = threading.Thread(target=self._live, name=launch.service.name, daemon=True)
@@ -108,14 +118,24 @@ class ServiceThread:
             self.phase, self.reason = phase, reason
             self._context.changed.notify_all()
 
-    def _record(self, run: RunRecord, phase: str, reason: str | None = None) -> RunRecord:
-        """Write the record first, then let it be known."""
+    def _record(
+        self, run: RunRecord, phase: str, reason: str | None = None, *, known_as: str | None = None
+    ) -> RunRecord:
+        """Write the record first, then let it be known, under another phase if one is given."""
         run = run._replace(phase=phase, reason=reason)
-        with contextlib.suppress(OSError):
-            self._context.book.put(run)
         self.run = run
-        self._announce(phase, reason)
+        if not self.save_again():
+            self._context.wake()
+        self._announce(known_as or phase, reason)
         return run
+
+    def save_again(self) -> bool:
+        """Write the record if the last write failed; whether nothing is left to write."""
+        with self._saving, contextlib.suppress(OSError):
+            if self.run and self._saved_run != self.run:
+                self._context.book.put(self.run)
+                self._saved_run = self.run
+        return self._saved_run == self.run
 
     def _live(self) -> None:
         try:
@@ -151,35 +171,39 @@ class ServiceThread:
 
     def _runs(self) -> None:
         """Start again and again, as the restart rule says, until told to stop."""
-        rule, restarts = self.launch.service.restart, 0
+        rule = self.launch.service.restart
         run, self._adopted = self._adopted, None
         while True:
-            run = run or self._spawn(restarts)
+            run = run or self._spawn(self._restarts)
             if run is None:
                 return
-            began = time.monotonic()
+            self._began = time.monotonic()
             run = self._watch(run)
             if self._stopping:
                 self._end(run)
                 return
-            wanted = rule.policy == "always" or (rule.policy == "on-failure" and run.exit_code != 0)
-            if self.launch.service.kind == "task" and run.exit_code == 0:
-                wanted = False
-            if time.monotonic() - began >= rule.reset_after_s:
-                restarts = 0
-            wanted = wanted or (self._unwell and rule.policy != "no")
-            self._unwell = False
-            if not wanted or restarts >= rule.max:
+            if self.phase != "restarting":
                 return
-            self._announce("restarting", run.reason)
-            pause_s = min(rule.last_s, rule.first_s * 2**restarts)
-            restarts += 1
+            pause_s = min(rule.last_s, rule.first_s * 2**self._restarts)
+            self._restarts += 1
             if self._sleep(pause_s):
                 self._end(run)
                 return
             # The leader is gone, but a child of it may still hold the port.
             stop_family(run.leader, number=signal.SIGTERM, grace_s=1.0)
             run = None
+
+    def _starts_again(self, run: RunRecord) -> bool:
+        """Whether the rule says to start a service again that has ended so."""
+        rule = self.launch.service.restart
+        wanted = rule.policy == "always" or (rule.policy == "on-failure" and run.exit_code != 0)
+        if self.launch.service.kind == "task" and run.exit_code == 0:
+            wanted = False
+        if time.monotonic() - self._began >= rule.reset_after_s:
+            self._restarts = 0
+        wanted = wanted or (self._unwell and rule.policy != "no")
+        self._unwell = False
+        return wanted and self._restarts < rule.max
 
     def _sleep(self, pause_s: float) -> bool:
         """Wait; true when told to stop meanwhile."""
@@ -216,6 +240,9 @@ class ServiceThread:
             stop_signal=service.stop.signal,
             stop_grace_s=service.stop.grace_s,
             stop_command=launch.stop_command,
+            definition=launch.definition,
+            sources=launch.sources,
+            names_resolve=launch.names_resolve,
         )
         try:
             make_private_folder(launch.log.parent)
@@ -227,14 +254,15 @@ class ServiceThread:
                 run = run._replace(log_start=os.fstat(output).st_size)
                 self._context.book.put(run)  # proves there is room for the record before the start
                 env = {**launch.env, RUN_VARIABLE: run_id}
+                holds = service.stdin == "hold"
                 pid = self._context.children.spawn(
-                    launch.command, cwd=launch.cwd, env=env, output=output
+                    launch.command, cwd=launch.cwd, env=env, output=output, holds_input=holds
                 )
             finally:
                 os.close(output)
         except OSError as wrong:
             told = f"{wrong.strerror or wrong}: {wrong.filename or launch.command[0]}"
-            self._record(run, "failed", told)
+            self._record(run, "failed", disk_trouble(wrong, launch.log.parent) or told)
             return None
         found = vitals(pid)
         run = run._replace(pid=pid, ticks=found.began if found else 0)
@@ -325,40 +353,45 @@ class ServiceThread:
         code = self._context.children.wait(run.pid, 2.0)
         run = run._replace(exit_code=code, ended_at=time.time())
         add_mark(self.launch.log)
+        run = run._replace(kin=self._kin(run, waits=code == 0 and run.kind == "service"))
         if self._stopping:
             self.run = run
             return run
         if code == 0:
-            phase = "completed" if run.kind == "task" else "exited"
-            return self._record(run, phase, "exit-0")
-        if code is None:
-            return self._record(run, "exited", "gone")
-        told = f"exit-{code}" if code > 0 else f"signal-{signal.Signals(-code).name}"
-        return self._record(run, "crashed", told)
+            phase, told = "completed" if run.kind == "task" else "exited", "exit-0"
+        elif code is None:
+            phase, told = "exited", "gone"
+        else:
+            phase = "crashed"
+            told = f"exit-{code}" if code > 0 else f"signal-{signal.Signals(-code).name}"
+        # Who waits for this service gives up when it has ended. So it is told only once, when it is
+        # known whether the service starts again.
+        known_as = "restarting" if self._starts_again(run) else phase
+        return self._record(run, phase, told, known_as=known_as)
+
+    def _kin(self, run: RunRecord, *, waits: bool) -> tuple[tuple[int, int], ...]:
+        """Who is left of a run whose leader has just ended, while that can be proved.
+
+        A program that makes itself a daemon leaves its session and may write over its variables.
+        It is an orphan then, and this supervisor inherits it: it is known by the port, for which
+        such a program is given a moment.
+        """
+        until = time.monotonic() + (DAEMON_S if waits and run.port else 0.0)
+        while True:
+            orphans = self._context.children.inherited()
+            inodes = listening().get(run.port or 0, set())
+            marks = marked_runs()
+            bound = {pid for pid in orphans if holds(pid, inodes)}
+            ours = {pid for pid in orphans if marks.get(pid) == run.run_id}
+            ours |= bound - marks.keys()
+            if not orphans or ours & bound or time.monotonic() >= until or self._sleep(0.02):
+                return tuple(sorted((pid, orphans[pid]) for pid in ours))
 
     def _end(self, run: RunRecord) -> None:
         self._announce("stopping")
         self.outcome = end_run(run, self._context.children, self.launch)
         if not self.outcome.left:
-            with contextlib.suppress(OSError):
+            with self._saving, contextlib.suppress(OSError):
+                self.run = self._saved_run = run
                 self._context.book.drop(run)
         self._announce("stopped")
-
-
-def end_run(run: RunRecord, children: Children, launch: ServiceLaunch | None = None) -> Stopped:
-    """Stop a run the way it asked to be stopped."""
-    if run.stop_command and members(run.leader):
-        with contextlib.suppress(OSError):
-            null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                env = dict(launch.env) if launch else dict(os.environ)
-                pid = children.spawn(run.stop_command, cwd=Path(run.worktree), env=env, output=null)
-            finally:
-                os.close(null)
-            children.wait(pid, run.stop_grace_s)
-    return stop_family(
-        run.leader,
-        number=signal.Signals(run.stop_signal),
-        grace_s=run.stop_grace_s,
-        port=run.port,
-    )

@@ -1,22 +1,33 @@
 """Stopping a run: the whole family is asked to end, then killed, until none is left."""
 
+import contextlib
+import os
 import signal
 import time
+from pathlib import Path
 from typing import NamedTuple
 
-from switchyard.runtime.family import Leader, boot_id
+from switchkit.platform.ports import PortHolder, holder, listening
+from switchyard.runtime.family import Leader, boot_id, members
+from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.ports import is_bindable
+from switchyard.runtime.runs import RunRecord
+from switchyard.supervisor.children import Children
 
 KILL_WAIT_S = 5.0
 PORT_WAIT_S = 2.0
 
 
 class Stopped(NamedTuple):
-    """How a run ended. `left` are processes that even SIGKILL did not end in time."""
+    """How a run ended. `left` are processes that even SIGKILL did not end in time.
+
+    `owner` is who holds the port even so: not a process of the run.
+    """
 
     forced: bool
     left: tuple[int, ...]
     port_free: bool
+    owner: PortHolder | None = None
 
 
 def stop_family(
@@ -28,9 +39,15 @@ def stop_family(
 ) -> Stopped:
     """End every process of the run and wait until its port is free. Never signals strangers."""
     if leader.boot_id != boot_id():
-        return Stopped(False, (), _wait_port(port))
+        return _stopped(False, (), port)
     forced, left = leader.family().stop(number, grace_s, KILL_WAIT_S)
-    return Stopped(forced, tuple(one.pid for one in left), _wait_port(port))
+    return _stopped(forced, tuple(one.pid for one in left), port)
+
+
+def _stopped(forced: bool, left: tuple[int, ...], port: int | None) -> Stopped:
+    if _wait_port(port):
+        return Stopped(forced, left, True)
+    return Stopped(forced, left, False, holder(listening().get(port or 0, set())))
 
 
 def _wait_port(port: int | None) -> bool:
@@ -43,3 +60,22 @@ def _wait_port(port: int | None) -> bool:
         time.sleep(pause)
         pause = min(pause * 2, 0.05)
     return True
+
+
+def end_run(run: RunRecord, children: Children, launch: ServiceLaunch | None = None) -> Stopped:
+    """Stop a run the way it asked to be stopped."""
+    if run.stop_command and members(run.leader):
+        with contextlib.suppress(OSError):
+            null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                env = dict(launch.env) if launch else dict(os.environ)
+                pid = children.spawn(run.stop_command, cwd=Path(run.worktree), env=env, output=null)
+            finally:
+                os.close(null)
+            children.wait(pid, run.stop_grace_s)
+    return stop_family(
+        run.leader,
+        number=signal.Signals(run.stop_signal),
+        grace_s=run.stop_grace_s,
+        port=run.port,
+    )

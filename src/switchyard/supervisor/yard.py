@@ -1,18 +1,21 @@
 """The running yard of one project: the state that the supervisor's operations share."""
 
 import contextlib
+import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 
 from switchkit.processes import environment
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import Event
+from switchyard.core.environ import base_environment
 from switchyard.core.fault import YardFault
 from switchyard.project.configuration import config_of
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, ProjectScope, Target
+from switchyard.runtime.family import RUN_VARIABLE
 from switchyard.runtime.launch import Planner, ServiceLaunch
 from switchyard.runtime.observed import Observer, direct_url
 from switchyard.runtime.ports import PortTable
@@ -31,10 +34,11 @@ Emit = Callable[[Event], None]
 class Yard:
     """The service threads, forwarders and names of one project.
 
-    Locks: `lock` is held by the request thread that changes `threads`, the open forwarders or the
-    served names, so one change follows the other. Under it `context.changed` may be taken, never
-    the other way round. The main thread and the service threads never take `lock`; they read
-    `threads` through copies, which the interpreter makes in one step.
+    Locks: whoever starts or stops services of a branch holds that branch (`holding`) to the end,
+    hooks included; a branch that is slow to stop keeps no other waiting. `lock` is held for moments
+    by whoever changes the open forwarders or the served names. Under a branch `lock` may be taken,
+    under both `context.changed`, never the other way round. The main thread and the service threads
+    take neither; `threads` is read through copies, which the interpreter makes in one step.
     """
 
     def __init__(self, root: Path, home: Home) -> None:
@@ -48,6 +52,7 @@ class Yard:
         self.forwarders = Forwarders(self.relay, self.places)
         self.threads: dict[tuple[str, str], ServiceThread] = {}
         self.lock = threading.RLock()
+        self._branches: dict[str, threading.RLock] = {}
         self.names_problem: str | None = None
         self.names_port: int | None = None
 
@@ -55,6 +60,19 @@ class Yard:
         """Whether nothing is left to look after."""
         threads = list(self.threads.values())
         return not self.forwarders.all() and all(one.has_ended for one in threads)
+
+    @contextlib.contextmanager
+    def holding(self, slugs: Iterable[str]) -> Generator[None]:
+        """Have these branches alone. Always in one order, so that no two wait for each other."""
+        with contextlib.ExitStack() as held:
+            for one in sorted(set(slugs)):
+                held.enter_context(self._branches.setdefault(one, threading.RLock()))
+            yield
+
+    def save_again(self) -> bool:
+        """Write what a full disk kept from being written; whether nothing is left."""
+        written = [one.save_again() for one in list(self.threads.values())]
+        return self.forwarders.save_again() and all(written)
 
     def adopt(self) -> None:
         """Take over what an earlier supervisor left running. Runs before any request."""
@@ -64,9 +82,11 @@ class Yard:
         except YardFault:
             return
         self.places.mark_known()
+        # Where something ran before, a record may have been deleted.
+        ran = (self.places.folder / "logs").is_dir()
         runs = [
             run
-            for run in all_runs(self.scope.root, self.places)
+            for run in (all_runs(self.scope.root, self.places, sweeps=True) if ran else ())
             if run.service in config.services and observer.observe(run).status == "running"
         ]
         if any(run.protocol == "http" for run in runs):
@@ -84,19 +104,34 @@ class Yard:
         self.forwarders.restore(config.families, self.threads)
 
     def _launch_of(self, run: RunRecord, config: Config) -> ServiceLaunch:
-        """The launch of a run, read back from its process: secrets are never on disk."""
+        """The launch of a run, read back from its process: secrets are never on disk.
+
+        A program that has written over its variables gets what it would be started with now.
+        """
         service = config.services[run.service]
-        env = environment(run.pid)
         target = Target(run.branch, run.branch_slug, Path(run.worktree))
-        planner = Planner(config, target, self.places, self.known_ports(config, target))
-        probe = ()
+        ports = self.known_ports(config, target)
+        named = self.names_problem is None
+        planned: ServiceLaunch | None = None
         with contextlib.suppress(YardFault):
-            probe = planner.launch(run.service).probe_command
+            planner = Planner(
+                config,
+                target,
+                self.places,
+                ports,
+                caller=os.environ,
+                named=named,
+                resolves=run.names_resolve,
+            )
+            planned = planner.launch(run.service)
+        env: Mapping[str, str] = environment(run.pid)
+        if RUN_VARIABLE not in env:
+            env = planned.env if planned else base_environment(os.environ)
         return ServiceLaunch(
             service=service,
             target=target,
-            command=run.command,
-            probe_command=probe,
+            command=run.command or (planned.command if planned else service.command),
+            probe_command=planned.probe_command if planned else (),
             stop_command=run.stop_command,
             cwd=Path(run.worktree) / service.cwd,
             env=env,
@@ -106,6 +141,9 @@ class Yard:
             data=None,
             root=Path(run.root),
             profile=run.profile,
+            definition=run.definition,
+            sources=run.sources,
+            names_resolve=run.names_resolve,
         )
 
     def is_watched(self, key: tuple[str, str]) -> bool:
@@ -122,8 +160,11 @@ class Yard:
 
     def serve_names(self, config: Config) -> None:
         """Serve the names of this home, unless another process holds the port."""
-        if self.names_port is not None:
-            return
+        with self.lock:
+            if self.names_port is None:
+                self._serve_names(config)
+
+    def _serve_names(self, config: Config) -> None:
         port = config.proxy.port
         other = foreign_names(port, self.scope.home)
         try:

@@ -5,12 +5,14 @@ import errno
 import os
 import shutil
 import time
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchkit.platform.system import command_line, pids, working_folder
+from switchkit.tenancy import Removal
 from switchyard.control.client import ask
-from switchyard.control.protocol import DownAnswer, DownRequest
+from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow
 from switchyard.core.environ import caller
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.git.repository import git, git_ok, listed_worktrees
@@ -18,13 +20,17 @@ from switchyard.git.status import changed_files
 from switchyard.project.configuration import config_of
 from switchyard.project.registry import Worktree
 from switchyard.project.scope import SHARED_BRANCH, ProjectScope, Target
+from switchyard.runtime.family import members
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.runs import RunBook
 from switchyard.worktrees.commands import run_here
+from switchyard.worktrees.state import lost_state, old_state, put_state_aside
 
 TRASH = "switchyard-trash"
 TRASH_S = 7 * 86400.0
+# A server that is asked to end may take a few seconds, and is then made to.
+VACATE_S = 20.0
 
 
 class Force(NamedTuple):
@@ -106,20 +112,42 @@ def remove(
             "unknown-branch", f"no worktree is registered for `{branch}`", exit_code=USAGE
         )
     _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
+    with Removal(str(worktree.path)) as removal:
+        _vacate(removal, branch, force)
+        return _removed(scope, worktree, force, delete_branch=delete_branch)
+
+
+def _vacate(removal: Removal, branch: str, force: Force) -> None:
+    """Have other programs of the user end what they run there, and start nothing more."""
+    try:
+        is_vacated = removal.vacated(VACATE_S)
+    except OSError:
+        # Nobody can be told: what stands there shows in a moment.
+        return
+    if not is_vacated and not force.tree:
+        _refuse(branch, ["a program that runs servers in it does not let go of it"])
+
+
+def _removed(
+    scope: ProjectScope, worktree: Worktree, force: Force, *, delete_branch: bool
+) -> dict[str, Any]:
+    branch = worktree.branch
+    # Everything that refuses comes before anything that acts.
+    own = {
+        one.pid for run in RunBook(scope.places).all(worktree.slug) for one in members(run.leader)
+    }
+    _refuse(branch, _living_there(worktree, force, own))
     target = Target(worktree.branch, worktree.slug, worktree.path)
+    stopped: list[StoppedRow] = []
     if RunBook(scope.places).all(worktree.slug):
-        ask(scope.home, scope.root, DownRequest(branch), DownAnswer)
+        stopped = ask(scope.home, scope.root, DownRequest(branch), DownAnswer)["stopped"]
     config = config_of(scope)
     if worktree.path.is_dir():
         site = HookSite(target, config, caller())
         run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)
-    there = inhabitants(worktree.path)
-    if there and not force.tree:
-        _refuse(
-            branch, [f"process {one['pid']} is running in it: {one['command']}" for one in there]
-        )
     # Hooks may have changed files; the check has to see what will be moved aside.
-    _refuse(branch, reasons(scope, worktree, force, delete_branch=delete_branch))
+    against = reasons(scope, worktree, force, delete_branch=delete_branch)
+    _refuse(branch, [*against, *_living_there(worktree, force, ())])
     trash = _put_aside(scope.root, worktree.path) if worktree.path.is_dir() else None
     git(scope.root, "worktree", "remove", "--force", "--", str(worktree.path), check=False)
     deleted = delete_branch and _delete_branch(scope.root, branch)
@@ -127,12 +155,25 @@ def remove(
         scope.root, lambda there: tuple(one for one in there if one.branch != branch)
     )
     PortTable(scope.home).release(scope.root, branch)
+    if deleted:
+        put_state_aside(scope.places, worktree.slug)
     return {
         "removed": branch,
         "path": str(worktree.path),
         "trash": str(trash) if trash else None,
         "branch_deleted": deleted,
+        "stopped": stopped,
     }
+
+
+def _living_there(worktree: Worktree, force: Force, own: Container[int]) -> list[str]:
+    """Who runs in the folder, besides its own services."""
+    there = [] if force.tree else inhabitants(worktree.path)
+    return [
+        f"process {one['pid']} is running in it: {one['command']}"
+        for one in there
+        if one["pid"] not in own
+    ]
 
 
 def _refuse(branch: str, told: list[str]) -> None:
@@ -206,11 +247,17 @@ def prune(scope: ProjectScope, *, dry_run: bool = True, merged: bool = False) ->
         elif merged and done:
             remove(scope, one.branch)
     emptied = _old_trash(scope, dry_run=dry_run)
+    orphaned = lost_state(scope)
+    emptied += old_state(scope.places, TRASH_S)
     if not dry_run:
+        for slug in orphaned:
+            put_state_aside(scope.places, slug)
+        for path in old_state(scope.places, TRASH_S):
+            shutil.rmtree(path, ignore_errors=True)
         alive = {run.branch for run in RunBook(scope.places).all()}
         alive |= {one.branch for one in scope.targets()} | {SHARED_BRANCH}
         PortTable(scope.home).retain(scope.root, alive)
-    return {"dry_run": dry_run, "worktrees": rows, "trash": emptied}
+    return {"dry_run": dry_run, "worktrees": rows, "trash": emptied, "data": orphaned}
 
 
 def _forget(scope: ProjectScope, worktree: Worktree) -> None:

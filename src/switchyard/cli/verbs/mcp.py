@@ -55,7 +55,7 @@ def _projects() -> YardReport:
 
 
 def _smoke(arguments: YardArguments) -> YardReport:
-    found = smoke(_scope(arguments))
+    found = smoke(_scope(arguments), arguments.value("name"))
     lines = [
         f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']} {one['detail']}".rstrip()
         for one in found["checks"]

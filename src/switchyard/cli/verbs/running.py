@@ -14,12 +14,14 @@ from switchyard.project.configuration import check_service, config_for
 from switchyard.project.home import default_home
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, ProjectScope, Target, locate
 from switchyard.queries.services import where
+from switchyard.runtime.family import RUN_VARIABLE
 from switchyard.runtime.launch import Planner
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable
+from switchyard.runtime.resolving import names_resolve
 from switchyard.runtime.runs import RunBook
 
-_SECRET = re.compile(r"(?i)(pass|secret|token|key|credential|auth|cookie|dsn|private)")
+_SECRET = re.compile(r"(?i)(pass|secret|token|key|credential|auth(?!or)|cookie|dsn|private)")
 _IN_URL = re.compile(r"(?<=://)([^:/@\s]+):[^@/\s]+(?=@)")
 
 
@@ -51,11 +53,15 @@ def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict
     book = RunBook(scope.places)
     run = book.get(target.slug, name) or book.get(SHARED_SLUG, name)
     if run and Observer().observe(run).status == "running":
-        return environment(run.pid)
+        variables = environment(run.pid)
+        # Some programs write their title over their variables.
+        if RUN_VARIABLE in variables:
+            return variables
     table = PortTable(scope.home)
     ports = {(target.slug, k): p for k, p in table.lookup(scope.root, target.branch).items()}
     ports |= {(SHARED_SLUG, k): p for k, p in table.lookup(scope.root, SHARED_BRANCH).items()}
-    planner = Planner(config, target, scope.places, ports, caller=os.environ)
+    resolves = names_resolve(config.proxy.tld)
+    planner = Planner(config, target, scope.places, ports, caller=os.environ, resolves=resolves)
     return dict(planner.launch(name).env)
 
 

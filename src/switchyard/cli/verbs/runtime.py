@@ -3,12 +3,13 @@
 import os
 
 from switchyard.cli.arguments import YardArguments, usage_fault
-from switchyard.cli.report import YardReport, say, service_lines
+from switchyard.cli.report import YardReport, port_lines, say, service_lines, stopped_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
 from switchyard.control.protocol import PhaseEvent
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
+from switchyard.runtime.checkouts import stored_checkouts
 
 
 def _split(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, list[str]]:
@@ -46,18 +47,20 @@ def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         profile=arguments.value("profile"),
         wait=not arguments.has("no-wait"),
         timeout_s=timeout_s,
+        recreate=arguments.has("recreate"),
         env=os.environ,
         listen=_tell,
     )
-    lines = service_lines(made["services"]) + [f"warning: {one}" for one in made["warnings"]]
+    lines = service_lines(made["services"])
+    lines += port_lines(made["services"], stored_checkouts(scope.places))
+    lines += [f"warning: {one}" for one in made["warnings"]]
     return YardReport("up", made, lines)
 
 
 def _down(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = _split(scope, arguments)
     made = down(scope, branch=branch, services=services)
-    lines = [f"stopped {one['service']} of {one['branch']}" for one in made["stopped"]]
-    return YardReport("down", made, lines or ["nothing ran"])
+    return YardReport("down", made, stopped_lines(made["stopped"]) or ["nothing ran"])
 
 
 def _restart(scope: ProjectScope, arguments: YardArguments) -> YardReport:

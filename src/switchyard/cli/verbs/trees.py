@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from switchyard.cli.arguments import YardArguments
-from switchyard.cli.report import YardReport
+from switchyard.cli.report import YardReport, stopped_lines
 from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
 from switchyard.worktrees.create import adopt, create
@@ -37,7 +37,8 @@ def _rm(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     made = remove(
         scope, arguments.words[0], force=force, delete_branch=arguments.has("delete-branch")
     )
-    lines = [f"removed {made['removed']}; its files are in {made['trash']}"]
+    lines = stopped_lines(made["stopped"])
+    lines += [f"removed {made['removed']}; its files are in {made['trash']}"]
     return YardReport("rm", made, lines)
 
 

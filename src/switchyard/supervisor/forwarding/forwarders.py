@@ -1,13 +1,15 @@
 """Canonical ports that point to a branch: opened, switched while open, closed."""
 
 import contextlib
+import os
 from collections.abc import Container
 
 from switchkit.platform.ports import holder, listening
+from switchkit.processes import began
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.files import write_json
 from switchyard.project.home import ProjectPlaces
-from switchyard.runtime.checkouts import Checkout, stored_checkouts
+from switchyard.runtime.checkouts import Checkout, CheckoutList, stored_checkouts
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import Backend, Router, TcpRelay
 
@@ -24,6 +26,7 @@ class Forwarders:
         self._relay = relay
         self._places = places
         self._open: dict[int, Checkout] = {}
+        self._is_saved = True
 
     def all(self) -> list[Checkout]:
         """The open forwarders."""
@@ -53,17 +56,53 @@ class Forwarders:
                 raise _named(checkout.port, wrong) from None
             self._relay.listen(checkout.port, sockets, _router(checkout), sniffs=False)
         self._open[checkout.port] = checkout
-        self._save()
+        try:
+            self._save()
+        except OSError:
+            # What is not on record would be open without anybody knowing it.
+            self._undo(checkout.port, there)
+            raise
         return "opened" if there is None else "switched"
+
+    def _undo(self, port: int, there: Checkout | None) -> None:
+        if there is None:
+            del self._open[port]
+            self._relay.close(port)
+        else:
+            self._open[port] = there
+            self._relay.retarget(port, _router(there))
 
     def close(self, port: int) -> None:
         """Stop listening on the port."""
         if self._open.pop(port, None):
             self._relay.close(port)
+            self._is_saved = False
+            self.save_again()
+
+    def save_again(self) -> bool:
+        """Write down what is open if that failed before; whether nothing is left to write.
+
+        Closing never waits for the disk: what the record says too much is told as not active.
+        """
+        if not self._is_saved:
+            with contextlib.suppress(OSError):
+                self._save()
+        return self._is_saved
+
+    def forget_lost(self) -> None:
+        """Forget recorded ports that could not be opened again: they are somebody else's now."""
+        if len(stored_checkouts(self._places)) != len(self._open):
             self._save()
 
     def _save(self) -> None:
-        write_json(self._places.checkouts, {"checkouts": [one._asdict() for one in self.all()]})
+        own = os.getpid()
+        noted = CheckoutList(tuple(self.all()), own, began(own))
+        if noted.checkouts:
+            write_json(self._places.checkouts, noted.as_json())
+        else:
+            # Needs no room on a full disk.
+            self._places.checkouts.unlink(missing_ok=True)
+        self._is_saved = True
 
 
 def _named(port: int, wrong: YardFault) -> YardFault:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 
-from switchyard.core.slugs import slug
+from switchyard.core.fault import YardFault
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
 from switchyard.project.scope import SHARED_SLUG
@@ -36,7 +36,7 @@ def _backend(home: Home, host: str, tld: str) -> Backend | str:
     service, branch, project = labels
     registry = Registry(home)
     for known in registry.read().projects.values():
-        if slug(known.name) != project:
+        if known.slug != project:
             continue
         book = RunBook(registry.places(known.root))
         run = book.get(branch, service) or book.get(SHARED_SLUG, service)
@@ -57,7 +57,10 @@ def names_router(home: Home, tld: str) -> Router:
         host = _HOST.search(head[: head.find(b"\r\n\r\n") + 2])
         if host is None:
             return _answer("400 Bad Request", {"ok": False, "error": "no Host header"})
-        goal = _backend(home, host[1].strip(b" \t").decode("ascii", "replace"), tld)
+        try:
+            goal = _backend(home, host[1].strip(b" \t").decode("ascii", "replace"), tld)
+        except YardFault as fault:
+            goal = fault.message
         if isinstance(goal, str):
             return _answer("502 Bad Gateway", {"ok": False, "error": goal})
         return goal

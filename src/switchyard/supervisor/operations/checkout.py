@@ -56,18 +56,33 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
             hint=f"switchyard up {target.branch}",
             exit_code=CONFLICT,
         )
+    _check_single(chosen)
     # No other request may open or close a port until all are open, or all are restored.
     with yard.lock:
         opened: list[tuple[Checkout, str]] = []
         try:
             opened.extend((one, yard.forwarders.open(one, config.families)) for one in chosen)
-        except YardFault:
+        except (YardFault, OSError):
             for one, how in opened:
                 if how == "opened":
                     yard.forwarders.close(one.port)
             raise
     rows = [cast("CheckoutRow", {**one._asdict(), "result": how}) for one, how in opened]
     return {"branch": target.branch, "checkouts": rows}
+
+
+def _check_single(chosen: list[Checkout]) -> None:
+    """Refuse two services that want one port: only one of them could have it."""
+    wanted: dict[int, str] = {}
+    for one in chosen:
+        if one.port in wanted:
+            raise YardFault(
+                "port-wanted-twice",
+                f"`{wanted[one.port]}` and `{one.service}` both have the canonical port {one.port}",
+                hint=f"switchyard checkout {one.branch} {one.service}",
+                exit_code=CONFLICT,
+            )
+        wanted[one.port] = one.service
 
 
 def uncheckout(yard: Yard, request: UncheckoutRequest) -> UncheckoutAnswer:
@@ -81,4 +96,6 @@ def uncheckout(yard: Yard, request: UncheckoutRequest) -> UncheckoutAnswer:
         ]
         for one in chosen:
             yard.forwarders.close(one.port)
+        if not chosen:
+            yard.forwarders.forget_lost()
     return {"closed": [cast("CheckoutRow", one._asdict()) for one in chosen]}

@@ -11,11 +11,18 @@ from switchyard.control.protocol import UpAnswer, UpRequest
 from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
+from switchyard.runtime.definition import has_changed
+from switchyard.runtime.diagnosis import diagnose
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
 from switchyard.runtime.logs import Sift, tail
+from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable, is_bindable
-from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, ServiceThread, end_run
+from switchyard.runtime.resolving import names_resolve
+from switchyard.runtime.runs import RunRecord
+from switchyard.supervisor.operations.stop import stop_run
+from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, ServiceThread
+from switchyard.supervisor.stopping import end_run
 from switchyard.supervisor.yard import Emit, Yard
 
 LONGEST_WAIT_S = 600.0
@@ -62,15 +69,22 @@ def _check_place(yard: Yard, target: Target) -> None:
 def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
     """Start services and wait until they are ready. Raises `YardFault` when one is not."""
     plan = _plan(yard, request)
+    known = yard.scope.registry.register(yard.scope.root, plan.config.name)
+    plan = plan._replace(config=plan.config._replace(slug=known.slug))
     config, target, hooks = plan.config, plan.target, plan.config.hooks
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
-    yard.scope.registry.register(yard.scope.root, config.name)
     site = HookSite(target, config, plan.caller)
     run_hooks(hooks.pre_up, site, yard.children.run, fatal=True)
     # Held only while services are chosen and their threads begin. It is free while this request
     # waits for them, so that another request can stop what this one waits for.
-    with yard.lock:
-        started = _start(yard, plan)
+    with yard.holding(_slugs(yard, plan)):
+        _clear_folder(yard, plan, recreate=request.recreate)
+        outdated = _outdated(yard, plan)
+        if request.recreate:
+            for run in outdated:
+                stop_run(yard, run)
+        warnings: list[str] = []
+        started = _start(yard, plan, warnings)
         waited = [yard.threads[key] for key in started]
     if request.wait:
         _await(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
@@ -84,12 +98,65 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
         "services": yard.rows(key for key in started),
         "started": [key[1] for key, fresh in started.items() if fresh],
         "already_running": [key[1] for key, fresh in started.items() if not fresh],
-        "warnings": [yard.names_problem] if yard.names_problem else [],
+        "warnings": [
+            *([yard.names_problem] if yard.names_problem else []),
+            *([] if request.recreate else map(_told_old, outdated)),
+            *warnings,
+        ],
     }
 
 
-def _start(yard: Yard, plan: StartPlan) -> dict[tuple[str, str], bool]:
-    """Start what is not running yet; returns which services were started. Needs `yard.lock`."""
+def _told_old(run: RunRecord) -> str:
+    return (
+        f"`{run.service}` runs as an older configuration said; "
+        "`switchyard up --recreate` starts it again"
+    )
+
+
+def _outdated(yard: Yard, plan: StartPlan) -> list[RunRecord]:
+    """What runs of the plan, and would be started as something else now."""
+    runs = [
+        yard.book.get(*plan.key(name)) for name in plan.order if yard.is_watched(plan.key(name))
+    ]
+    return [run for run in runs if run and has_changed(run, lambda: plan.config)]
+
+
+def _slugs(yard: Yard, plan: StartPlan) -> set[str]:
+    """The branches that a start is about: its own, the shared one, and others in its folder."""
+    folder = str(plan.target.worktree)
+    there = {run.branch_slug for run in yard.book.all() if run.worktree == folder}
+    return {plan.target.slug, *(plan.key(name)[0] for name in plan.order), *there}
+
+
+def _clear_folder(yard: Yard, plan: StartPlan, *, recreate: bool) -> None:
+    """Let no two branches run in one folder: what ran there before a `git switch` has to go first.
+
+    Needs the branches of `_slugs`.
+    """
+    observer = Observer()
+    here = [
+        run
+        for run in yard.book.all()
+        if run.worktree == str(plan.target.worktree)
+        and run.branch not in (plan.target.branch, SHARED_BRANCH)
+        and observer.observe(run).status == "running"
+    ]
+    if here and not recreate:
+        others = ", ".join(sorted({run.branch for run in here}))
+        raise YardFault(
+            "branch-switched",
+            f"services of `{others}` run in {plan.target.worktree}, which now has "
+            f"`{plan.target.branch}` checked out",
+            hint="switchyard up --recreate, or switch back",
+            exit_code=CONFLICT,
+            details={"services": [f"{run.service} of {run.branch}" for run in here]},
+        )
+    for run in here:
+        stop_run(yard, run)
+
+
+def _start(yard: Yard, plan: StartPlan, warnings: list[str]) -> dict[tuple[str, str], bool]:
+    """Start what is not running yet; returns which services were started. Needs its branch."""
     config = plan.config
     keys = {name: plan.key(name) for name in plan.order}
     fresh = _fresh(yard, plan)
@@ -97,6 +164,7 @@ def _start(yard: Yard, plan: StartPlan) -> dict[tuple[str, str], bool]:
         if fresh[name]:
             _end_earlier_run(yard, keys[name])
     ports = _reserve(yard, config, plan.target)
+    has_names = any(one.has_port and one.protocol == "http" for one in config.services.values())
     if any(config.services[name].protocol == "http" for name in plan.order):
         yard.serve_names(config)
     planner = Planner(
@@ -107,8 +175,10 @@ def _start(yard: Yard, plan: StartPlan) -> dict[tuple[str, str], bool]:
         profile=plan.profile,
         caller=plan.caller,
         named=yard.names_problem is None,
+        resolves=not has_names or names_resolve(config.proxy.tld),
     )
     launches = {name: planner.launch(name) for name in plan.order if fresh[name]}
+    warnings += planner.warnings
     for launch in launches.values():
         _check_canonical(launch)
     # Dependencies come first in this order, so each thread finds those of its peers.
@@ -195,7 +265,7 @@ def _reserve(yard: Yard, config: Config, target: Target) -> dict[tuple[str, str]
         if names:
             ports = table.reserve(config.root, where.branch, names, config.ports, held=held)
             made |= {(where.slug, name): port for name, port in ports.items()}
-    for key, thread in yard.threads.items():
+    for key, thread in list(yard.threads.items()):
         if thread.is_alive and thread.launch.port:
             made[key] = thread.launch.port
     return made
@@ -246,15 +316,18 @@ def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:
     lines = tail(culprit.launch.log, 20, Sift(), start=start)
     name = culprit.launch.service.name
     told = culprit.reason or culprit.phase
+    cause = diagnose(culprit.run) if culprit.run else None
+    why = f": {cause}" if cause else ""
     return YardFault(
         "not-ready" if late else "service-failed",
-        f"`{name}` is {'not ready in time' if late else culprit.phase} ({told})",
+        f"`{name}` is {'not ready in time' if late else culprit.phase} ({told}){why}",
         hint=f"switchyard logs {name}",
         exit_code=NOT_READY if late else 1,
         details={
             "service": name,
             "log_path": str(culprit.launch.log),
             "log_tail": lines,
+            "cause": cause,
             "services": yard.rows(one.launch.key for one in failed),
         },
     )

@@ -10,7 +10,8 @@ from switchyard.core.fault import YardFault
 from switchyard.project.configuration import check_service
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.runs import RunRecord, all_runs
-from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread, end_run
+from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread
+from switchyard.supervisor.stopping import Stopped, end_run
 from switchyard.supervisor.yard import Emit, Yard
 
 
@@ -20,18 +21,13 @@ def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
     if config:
         _check_names(yard, config, request)
     # Held to the end, hooks included: nothing may be started on ports that are about to be free.
-    # The service threads keep running, because they never take this lock.
-    with yard.lock:
-        runs = [
-            run
-            for run in all_runs(yard.scope.root, yard.places)
-            if _is_meant(request, run.branch, run.service)
-        ]
+    with yard.holding(_slugs(yard, request)):
+        runs = _meant(request, all_runs(yard.scope.root, yard.places, sweeps=True))
         if config and runs:
             _run_hooks(yard, config, {run.branch for run in runs})
         watched = [
             one
-            for one in yard.threads.values()
+            for one in list(yard.threads.values())
             if not one.has_ended
             and _is_meant(request, one.launch.target.branch, one.launch.service.name)
         ]
@@ -46,6 +42,20 @@ def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
             details={"stopped": stopped},
         )
     return {"stopped": stopped}
+
+
+def _meant(request: DownRequest, runs: list[RunRecord]) -> list[RunRecord]:
+    return [run for run in runs if _is_meant(request, run.branch, run.service)]
+
+
+def _slugs(yard: Yard, request: DownRequest) -> set[str]:
+    """The branches that a request is about."""
+    found = {run.branch_slug for run in _meant(request, yard.book.all())}
+    for one in list(yard.threads.values()):
+        target = one.launch.target
+        if _is_meant(request, target.branch, one.launch.service.name):
+            found.add(target.slug)
+    return found
 
 
 def _is_meant(request: DownRequest, branch: str, service: str) -> bool:
@@ -101,31 +111,41 @@ def _end_lone(yard: Yard, run: RunRecord, stopped: list[StoppedRow]) -> None:
     outcome = end_run(run, yard.children)
     if not outcome.left:
         yard.book.drop(run)
-    stopped.append(
-        {
-            "service": run.service,
-            "branch": run.branch,
-            "pid": run.pid or None,
-            "forced": outcome.forced,
-            "left": list(outcome.left),
-            "port_free": outcome.port_free,
-        }
-    )
+    stopped.append(_row(run.service, run.branch, run.pid or None, outcome))
+
+
+def stop_run(yard: Yard, run: RunRecord) -> None:
+    """Stop one run, whoever looks after it. Needs its branch."""
+    thread = yard.threads.get((run.branch_slug, run.service))
+    if thread and not thread.has_ended:
+        _uncheckout_of(yard, [run])
+        _stop_all(yard, None, [], [thread])
+    else:
+        _stop_all(yard, None, [run], [])
 
 
 def _uncheckout_of(yard: Yard, runs: list[RunRecord]) -> None:
-    for one in yard.forwarders.all():
-        if any(run.service == one.service and run.branch == one.branch for run in runs):
-            yard.forwarders.close(one.port)
+    with yard.lock:
+        for one in yard.forwarders.all():
+            if any(run.service == one.service and run.branch == one.branch for run in runs):
+                yard.forwarders.close(one.port)
 
 
 def _told(thread: ServiceThread) -> StoppedRow:
-    outcome, run = thread.outcome, thread.run
-    return {
-        "service": thread.launch.service.name,
-        "branch": thread.launch.target.branch,
-        "pid": run.pid if run else None,
-        "forced": bool(outcome and outcome.forced),
-        "left": list(outcome.left) if outcome else [],
-        "port_free": outcome.port_free if outcome else True,
+    pid = thread.run.pid if thread.run else None
+    return _row(thread.launch.service.name, thread.launch.target.branch, pid, thread.outcome)
+
+
+def _row(service: str, branch: str, pid: int | None, outcome: Stopped | None) -> StoppedRow:
+    outcome = outcome or Stopped(False, (), True)
+    made: StoppedRow = {
+        "service": service,
+        "branch": branch,
+        "pid": pid,
+        "forced": outcome.forced,
+        "left": list(outcome.left),
+        "port_free": outcome.port_free,
     }
+    if outcome.owner:
+        made["port_owner"] = {"pid": outcome.owner.pid, "command": outcome.owner.command}
+    return made
