@@ -1,0 +1,1 @@
+"""The hosts that we know, by what they are."""
