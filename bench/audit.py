@@ -36,7 +36,7 @@ from switchboard.core.ports import Next
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.daemon.board.engine import Engine
+from switchboard.daemon.board.runtime import Runtime
 from switchboard.pipeline.order import build_road
 from switchboard.providers.suites.build import build_suites
 from switchboard.providers.suites.provider import SuitesProvider
@@ -204,7 +204,8 @@ async def measure_calls(folder: Path, writer: SqliteAudit, rounds: int) -> list[
         "SWITCHBOARD_HOME": str(folder / "home"),
     }
     settings = load_settings(workspace=str(folder), environ=environ, flags={}, config=str(config))
-    engine = Engine(environ, EventBus(), workspace=str(folder))
+    runtime = Runtime(settings, environ=environ, events=EventBus())
+    engine = runtime.engine
     limits = ChildLimits(spawn_s=30, rpc_s=30, idle_s=600)
     suites = SuitesProvider(
         build_suites(

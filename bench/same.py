@@ -3,6 +3,7 @@
     .venv/bin/python bench/same.py --into DIR            # install the servers of servers.toml
     .venv/bin/python bench/same.py --servers DIR         # compare; --readme writes the table
     .venv/bin/python bench/same.py --servers DIR --only git,time --all
+    .venv/bin/python bench/same.py --only memory --ways "suite, handshake" --check
 
 Each server is asked the same (its listings, calls, a wrong name, wrong arguments, a prompt,
 resources, a call that is cancelled) directly, twice, and then behind Switchboard: with its own
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -71,6 +72,8 @@ def main() -> int:
     parser.add_argument("--servers", type=Path, metavar="DIR", help="compare those there, too")
     parser.add_argument("--only", default="", metavar="NAME,…", help="only these servers")
     parser.add_argument("--all", action="store_true", help="show what is meant to differ, too")
+    parser.add_argument("--ways", default="", metavar="WAY;…", help="only these ways")
+    parser.add_argument("--check", action="store_true", help="end with 1 if one is not equal")
     parser.add_argument("--readme", action="store_true", help="write the table into the README")
     options = parser.parse_args()
     if options.into is not None:
@@ -80,23 +83,28 @@ def main() -> int:
         return 1 if missing else 0
     below = options.servers.resolve() if options.servers is not None else None
     only: set[str] = set(filter(None, str(options.only).split(",")))
+    named: set[str] = set(filter(None, str(options.ways).split(";")))
+    ways = [way for way in WAYS if not named or way.name in named]
     found: list[Compared] = []
     with TemporaryDirectory(prefix="same-") as folder, page() as url:
         scratch = Path(folder) / "scratch"
         for server in real_servers(scratch, url, below):
             if only and server.name not in only:
                 continue
-            found.append(compared_server(server.name, Path(folder), url, below))
+            found.append(compared_server(server.name, Path(folder), url, below, ways))
             show(found[-1], with_meant=options.all)
-    report = table(found)
+    report = table(found, ways)
     print(report)
     if options.readme:
         write_between(README, report, BEGIN, END)
-    return 0
+    is_equal = bool(found) and all(_verdict(each) == "equal" for each in found)
+    return 1 if options.check and not is_equal else 0
 
 
-def compared_server(name: str, folder: Path, url: str, below: Path | None) -> Compared:
-    """Ask one server in every way. One that fails directly as well differs in nothing."""
+def compared_server(
+    name: str, folder: Path, url: str, below: Path | None, ways: Sequence[Way]
+) -> Compared:
+    """Ask one server in these ways. One that fails directly as well differs in nothing."""
     # Always at the same place: what a server says may name it.
     workspace = folder / "ws"
 
@@ -132,11 +140,11 @@ def compared_server(name: str, folder: Path, url: str, below: Path | None) -> Co
     assert plain is not None
     assert again is not None
     try:
-        modern = direct(is_modern=True)
+        modern = direct(is_modern=True) if any(way.is_modern for way in ways) else None
     except LinkLostError:
         modern = None
     differences: dict[str, list[Difference]] = {}
-    for way in WAYS:
+    for way in ways:
         base = modern if way.is_modern and modern else plain
         try:
             steps = behind(way)
@@ -225,14 +233,14 @@ def _verdict(found: Compared) -> str:
     return f"differs ({'; '.join(unequal)})" if unequal else "equal"
 
 
-def table(found: list[Compared]) -> str:
+def table(found: list[Compared], ways: Sequence[Way]) -> str:
     """A row for each server, and how often each difference that is meant was seen."""
-    lines = ["| server | era | tools | " + " | ".join(way.name for way in WAYS) + " |"]
-    lines.append("|---|---|--:|" + "---|" * len(WAYS))
+    lines = ["| server | era | tools | " + " | ".join(way.name for way in ways) + " |"]
+    lines.append("|---|---|--:|" + "---|" * len(ways))
     meant: Counter[str] = Counter()
     for each in found:
         cells: list[str] = []
-        for way in WAYS:
+        for way in ways:
             differences = each.differences[way.name]
             meant.update(one.meant for one in differences if one.meant)
             steps = sorted({one.step for one in differences if not one.meant})

@@ -134,6 +134,7 @@ def talking(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Genera
         yield Talk(process)
     finally:
         assert process.stdin is not None
+        assert process.stdout is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -141,3 +142,4 @@ def talking(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Genera
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        process.stdout.close()

@@ -178,6 +178,18 @@ async def test_several_calls_run_by_themselves_and_answer_in_order(lean: Gate, e
         assert places == sorted(places)
 
 
+async def test_several_calls_tell_failures_and_structures_as_servers_give_them(lean: Gate) -> None:
+    lean.workspace.config_json({"results": {"mode": "passthrough"}})
+    async with lean.window() as client:
+        calls: list[Json] = [{"tool": "echo.fail", "args": {"why": "no"}}]
+        failed, _ = await run_agreeing(client, "call_tool", {"calls": calls})
+        assert failed["isError"]
+        assert "echo.fail failed:" in whole(failed)
+        calls.append({"tool": "echo.add", "args": {"a": 2, "b": 3}})
+        result, _ = await run_agreeing(client, "call_tool", {"calls": calls})
+        assert not result.get("isError")
+
+
 @BOTH_ERAS
 async def test_each_of_several_calls_is_asked_about(lean: Gate, era: Era) -> None:
     calls = [{"tool": "ledger.write", "args": {"text": text}} for text in ("one", "two")]

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec import UNSET, Raw
@@ -19,7 +19,7 @@ from switchboard.core.calls import Call, TextBlock
 from switchboard.core.faults import FaultCode
 from switchboard.core.tokens import estimated_tokens
 from switchboard.providers.suites.introspection.answer import ShownSubtool, all_tools, chosen_tools
-from switchboard.providers.suites.introspection.room import AUTO_TOKENS, UNBOUNDED, UNKNOWN, Room
+from switchboard.results.room import UNBOUNDED, UNKNOWN, Room
 
 AUTO = Introspection(mode="auto")
 CODEX = "codex-mcp-client 0.166.0"
@@ -47,10 +47,17 @@ async def introspect(desk: Desk, client: str = "", session: str = "session", **m
 
 @requirement("S2.20", "S2.46")
 async def test_auto_gives_schemas_while_they_fit_4000_tokens(tmp_path: Path) -> None:
-    async with serving(tmp_path, wide(8, 800), introspection=AUTO) as desk:
-        text = await introspect(desk)
-        assert all("inputSchema" in tool for tool in json.loads(text)["tools"])
-        assert tokens(text) <= AUTO_TOKENS
+    async def shown(count: int, mode: Literal["auto", "full"] = "auto") -> str:
+        setting = Introspection(mode=mode)
+        async with serving(tmp_path, wide(count, 800), introspection=setting) as desk:
+            return await introspect(desk)
+
+    each = tokens(await shown(8)) / 8
+    fits, too_much = int(3_600 / each), int(4_800 / each)
+    assert 3_000 < tokens(await shown(too_much, "full")) * fits / too_much < 4_000
+    assert all("inputSchema" in tool for tool in json.loads(await shown(fits))["tools"])
+    assert 3_000 < tokens(await shown(fits)) <= 4_000
+    assert not any("inputSchema" in tool for tool in json.loads(await shown(too_much))["tools"])
 
 
 @requirement("S2.20", "S2.43")

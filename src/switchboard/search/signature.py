@@ -32,6 +32,12 @@ def signature(name: str, schema: object) -> str:
     return f"{name}({_members(root, root, _DEEPEST)})"
 
 
+def returned(schema: object) -> str:
+    """What a tool gives back: `{temperature: number, unit?: string}`."""
+    root = _mapping(schema)
+    return _type(root, root, _DEEPEST)
+
+
 def parameter_docs(schema: object) -> list[str]:
     """A line for each parameter that says something about itself."""
     lines: list[str] = []

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from switchboard.core.addresses import address_of, server_of
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Offer
 from switchboard.core.tools import ToolSpec
 from switchboard.search.finder import Finder, Findings, FoundTool
 from switchboard.search.words import squeezed
 
-_SUITE = "_suite"
 # A name that differs by no more is a slip of the pen.
 _CLOSE = 0.9
 _SHOWN = 8
@@ -80,11 +80,22 @@ class Catalogue:
         return Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{name}`", hint=hint)
 
 
+def known_at(address: str, offers: Iterable[Offer]) -> KnownTool | None:
+    """The tool of a suite with exactly this address."""
+    for offer in offers:
+        is_it = offer.via is not None and address_of(offer.via.name, offer.name) == address
+        if is_it and offer.spec is not None:
+            return _known(offer, offer.spec)
+    return None
+
+
 def _known(offer: Offer, spec: ToolSpec) -> KnownTool:
     if offer.via is None:
         return KnownTool(address=offer.name, server=offer.owner, spec=spec)
-    server = offer.via.name.removesuffix(_SUITE) or offer.via.name
-    return KnownTool(address=f"{server}.{offer.name}", server=server, spec=spec, via=offer.via)
+    via = offer.via
+    return KnownTool(
+        address=address_of(via.name, offer.name), server=server_of(via.name), spec=spec, via=via
+    )
 
 
 def _searched(each: KnownTool) -> FoundTool:

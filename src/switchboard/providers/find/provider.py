@@ -1,12 +1,15 @@
 """Finds tools, and turns calls by their address into calls of exactly these tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from switchboard.core.borrowed import Borrowed
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
@@ -24,10 +27,25 @@ from switchboard.providers.find.arguments import (
     read_calls,
     read_find,
 )
-from switchboard.providers.find.catalogue import Catalogue, KnownTool
+from switchboard.providers.find.catalogue import Catalogue, KnownTool, known_at
+from switchboard.providers.find.ranking import Ranking
 from switchboard.providers.find.several import run_all
 from switchboard.providers.find.specs import CALL, FIND, PROVIDER, READ
+from switchboard.providers.find.unheard import Unheard
+from switchboard.results.borrowing import (
+    Lent,
+    Resolved,
+    check_together,
+    declares,
+    forbidden,
+    lent_to,
+    may_refer,
+    resolve,
+)
+from switchboard.results.store import ResultStore
 
+# What is told of a value that was taken from a result: its words are not repeated.
+_MASK = "the value"
 # Checks that are kept; a catalogue that changes has other definitions.
 _MOST_CHECKS = 1_024
 
@@ -43,10 +61,17 @@ class FindProvider:
         *,
         directory: Callable[[], Directory],
         road: Callable[[], Next],
+        ranking: Ranking,
+        unheard: Unheard,
+        # Where arguments may stand for kept results.
+        results: ResultStore | None = None,
     ) -> None:
         self._specs = tuple(specs)
+        self._ranking = ranking
+        self._unheard = unheard
         self._directory = directory
         self._road = road
+        self._results = results
         self._catalogues: IdentityCache[Catalogue] = IdentityCache()
         self._checks: dict[ToolSpec, ArgumentsCheck] = {}
 
@@ -60,39 +85,103 @@ class FindProvider:
         return ()
 
     async def narrow(self, call: Call) -> Call:
+        self._ranking.refresh()
         if call.tool.name == FIND:
             return call
         wanted = read_calls(call.arguments)
         if isinstance(wanted, list):
-            # Each of them is narrowed on its own road.
+            # Each of them is narrowed on its own road. What they cost is one request's.
+            if may_refer(bytes(call.arguments)):
+                check_together(self._lent_to_each(wanted, call.session))
             return call
         is_reading = call.tool.name == READ
-        catalogue = await self._catalogue(call.session, call.channel)
-        known = catalogue.named(wanted.tool, is_reading=is_reading)
-        args = self._arguments(known, wanted)
+        known = await self._told(wanted.tool, call)
+        if known is None:
+            known = await self._named(wanted.tool, call, is_reading=is_reading)
+        args, borrowed = await self._arguments(known, wanted, call)
         return replace(
             call,
             tool=known.via or known.spec,
             arguments=_for_suite(known, args) if known.via is not None else args,
             writing_face=CALL if is_reading else "",
+            borrowed=borrowed,
         )
 
-    def _arguments(self, known: KnownTool, wanted: WantedCall) -> Raw:
-        """The arguments as the tool takes them. Raises a fault that says how it is called."""
-        spec = known.spec
+    async def _told(self, address: str, call: Call) -> KnownTool | None:
+        """The tool of exactly this address. Nobody but its own server is asked."""
+        server = address.partition(".")[0]
+        offers = await self._directory().offers("subtools", call.session, call.channel, server)
+        return known_at(address, offers)
+
+    async def _named(self, name: str, call: Call, *, is_reading: bool) -> KnownTool:
+        catalogue = await self._catalogue(call.session, call.channel)
         try:
-            schema: object = msgspec.json.decode(spec.input_schema)
-            args = Raw(encode(fitted(object_of(wanted.args), schema)))
-            check = spec.check or self._checks.get(spec)
-            if check is None:
-                if len(self._checks) >= _MOST_CHECKS:
-                    self._checks.clear()
-                check = self._checks[spec] = check_for(spec)
-            check(args)
+            return catalogue.named(name, is_reading=is_reading)
+        except Fault as unknown:
+            # Nobody knows what a server has that could not be asked.
+            fault = self._unheard.fault(call.session, name.partition(".")[0])
+            raise fault or unknown from None
+
+    async def _arguments(
+        self, known: KnownTool, wanted: WantedCall, call: Call
+    ) -> tuple[Raw, tuple[Borrowed, ...]]:
+        """The arguments as the tool takes them, and what of them is from earlier results.
+
+        Raises a fault that says how it is called.
+        """
+        try:
+            schema: object = msgspec.json.decode(known.spec.input_schema)
+            written = object_of(wanted.args)
+            lent = self._lent(known, written, schema, call)
+            if lent.is_much and self._results is not None:
+                work = partial(self._filled, known.spec, written, schema, lent)
+                resolved, args = await self._results.room.read(call.session.holder, work)
+            else:
+                resolved, args = self._filled(known.spec, written, schema, lent)
         except Fault as fault:
             fault.details = {**fault.details, "call it as": right_way(known)}
             raise
-        return args
+        return args, resolved.borrowed
+
+    def _lent(self, known: KnownTool, args: dict[str, Any], schema: object, call: Call) -> Lent:
+        """What is kept of what the arguments refer to."""
+        results = self._results
+        if results is None or not may_refer(bytes(call.arguments)):
+            return Lent({}, 0, has_patch=False)
+        lent = lent_to(args, lambda handle: results.find(call.session, handle))
+        if lent.references and declares(schema):
+            raise forbidden(known.address)
+        return lent
+
+    def _lent_to_each(self, wanted: Sequence[WantedCall], session: Session) -> Iterator[Lent]:
+        results = self._results
+        if results is None:
+            return
+        for each in wanted:
+            try:
+                yield lent_to(object_of(each.args), lambda handle: results.find(session, handle))
+            except Fault:
+                # It will be told so on its own road, and takes nothing.
+                continue
+
+    def _filled(
+        self, spec: ToolSpec, written: dict[str, Any], schema: object, lent: Lent
+    ) -> tuple[Resolved, Raw]:
+        """The arguments with what is kept in place of what stands for it, and as they are sent."""
+        resolved = resolve(written, lent)
+        args = Raw(encode(fitted(object_of(resolved.args), schema)))
+        self._check(spec, resolved)(args)
+        return resolved, args
+
+    def _check(self, spec: ToolSpec, resolved: Resolved) -> ArgumentsCheck:
+        if resolved.borrowed:
+            return check_for(spec, mask=_MASK)
+        check = spec.check or self._checks.get(spec)
+        if check is None:
+            if len(self._checks) >= _MOST_CHECKS:
+                self._checks.clear()
+            check = self._checks[spec] = check_for(spec)
+        return check
 
     def launch(self, call: Call) -> None:
         """Nothing of its own: what it finds is launched by whoever has it."""
@@ -106,10 +195,12 @@ class FindProvider:
         asked = read_find(call.arguments)
         catalogue = await self._catalogue(call.session, call.channel)
         findings, found = catalogue.find(asked.query, asked.server or "", asked.limit or 0)
+        unheard = self._unheard.told(call.session, asked.server or "")
         if not found:
-            return _said(nothing_found(catalogue.servers))
+            return _said(nothing_found(catalogue.servers), unheard)
         is_whole = asked.detail == "schema"
-        return _said(schemas(found) if is_whole else signatures(found, is_sure=findings.is_sure))
+        told = schemas(found) if is_whole else signatures(found, is_sure=findings.is_sure)
+        return _said(told, unheard)
 
     async def _catalogue(self, session: Session, channel: Channel | None) -> Catalogue:
         directory = self._directory()
@@ -121,12 +212,13 @@ class FindProvider:
         return self._catalogues.get((*own, *subtools), lambda: Catalogue((*own, *subtools)))
 
     async def aclose(self) -> None:
-        """Nothing: it holds nothing but what it was handed."""
+        await self._ranking.aclose()
 
 
 def _for_suite(known: KnownTool, args: Raw) -> Raw:
     return Raw(encode({"action": "call", "subtool": known.spec.name, "args": args}))
 
 
-def _said(text: str) -> Outcome:
-    return Outcome(blocks=(TextBlock(text),))
+def _said(*texts: str) -> Outcome:
+    """The texts apart: the first of them may be JSON."""
+    return Outcome(blocks=tuple(TextBlock(text) for text in texts if text))

@@ -9,24 +9,25 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from switchboard.core.calls import Block, Call, Outcome, TextBlock, WireBlock
-from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault
 from switchboard.core.part_channel import PartChannel
+from switchboard.core.part_clock import PartClock
 from switchboard.core.ports import Next
 from switchboard.providers.find.arguments import WantedCall
 
+_NOTHING = Raw(b"null")
 
-class _Result(Struct):
+
+class _Result(Struct, rename="camel"):
+    """A result as a child wrote it."""
+
     content: list[Raw] = []
-    structured_content: Raw | None = None
+    # Not `Raw | None`: msgspec reads only `null` into that.
+    structured_content: Raw = _NOTHING
     is_error: bool = False
 
 
-class _WireResult(_Result, rename="camel"):
-    """A result as a child wrote it."""
-
-
-_read_result = msgspec.json.Decoder(_WireResult).decode
+_read_result = msgspec.json.Decoder(_Result).decode
 
 
 async def run_all(call: Call, wanted: Sequence[WantedCall], road: Next) -> Outcome:
@@ -44,7 +45,7 @@ async def run_all(call: Call, wanted: Sequence[WantedCall], road: Next) -> Outco
 
 
 def _part(call: Call, wanted: WantedCall, number: int) -> Call:
-    clock = Clock()
+    clock = PartClock(whole=call.clock)
     return replace(
         call,
         id=f"{call.id}.{number}",
@@ -73,7 +74,8 @@ def _blocks(outcome: Outcome) -> tuple[bool, list[Block]]:
         return outcome.is_error, list(_with_structure(outcome.blocks, outcome.structured))
     result = _read_result(outcome.raw)
     blocks = tuple(WireBlock(each) for each in result.content)
-    return result.is_error, list(_with_structure(blocks, result.structured_content))
+    structured = None if result.structured_content == _NOTHING else result.structured_content
+    return result.is_error, list(_with_structure(blocks, structured))
 
 
 def _with_structure(blocks: Sequence[Block], structured: Raw | None) -> Iterator[Block]:

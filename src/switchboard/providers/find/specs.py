@@ -13,6 +13,9 @@ FIND, CALL, READ = "find_tool", "call_tool", "call_read_only_tool"
 
 _READS = Effects(read_only=True, destructive=False, idempotent=True)
 
+# Hosts keep these in view. One that does not all the same finds them by what people ask for.
+_HINT = "search discover use any tool of any MCP server"
+
 _FIND_SCHEMA = {
     "type": "object",
     "properties": {
@@ -49,6 +52,7 @@ def find_specs() -> Iterator[ToolSpec]:
         input_schema=Raw(encode(_FIND_SCHEMA)),
         effects=_READS,
         check=checked_when_read,
+        search_hint=_HINT,
     )
     yield ToolSpec(
         name=CALL,
@@ -56,6 +60,7 @@ def find_specs() -> Iterator[ToolSpec]:
         description=f"Call a tool that `{FIND}` found.",
         input_schema=Raw(encode(_CALL_SCHEMA)),
         check=checked_when_read,
+        search_hint=_HINT,
     )
     yield ToolSpec(
         name=READ,
@@ -64,4 +69,5 @@ def find_specs() -> Iterator[ToolSpec]:
         input_schema=Raw(encode(_CALL_SCHEMA)),
         effects=_READS,
         check=checked_when_read,
+        search_hint=_HINT,
     )

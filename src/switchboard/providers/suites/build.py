@@ -60,6 +60,7 @@ def _suite(
             summary_max_chars=own.summary_max_chars or introspection.summary_max_chars,
         ),
         result_mode=own.result_mode or results.mode,
+        inline_tokens=results.inlined(own) if results.handles == "auto" else 0,
         launches=ServerLaunches(entry, source.cwd),
         interpreter=interpreter,
         is_natural_only=entry.natural_only,

@@ -9,21 +9,16 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from switchboard.children.exposure import SplitMode
+from switchboard.children.exposure import SplitMode, reading_name
 from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects, ToolSpec
+from switchboard.providers.suites.specs import nothing_known
 
-_SUFFIX = "_read"
 _READS = Effects(read_only=True, destructive=False, idempotent=True)
 # Hosts whose own rules look at `readOnlyHint`, by how their name begins; tried with the real ones.
 # Codex lets such calls pass in `exec` and runs them side by side, Claude Code and VS Code make them
 # while they plan, and a rule can name the one tool without the other.
 _HOSTS = ("codex", "claude-code", "claude code", "visual studio code")
-
-
-def reading_name(suite: str) -> str:
-    """What the reading face of a suite is called."""
-    return suite + _SUFFIX
 
 
 def reading_face(spec: ToolSpec, split: SplitMode) -> ToolSpec:
@@ -33,6 +28,7 @@ def reading_face(spec: ToolSpec, split: SplitMode) -> ToolSpec:
         name=reading_name(spec.name),
         description=f"`{spec.name}` for subtools that only read.",
         wording=None,
+        behind=nothing_known,
         effects=_READS,
         shown_to=_tells_apart if split == "auto" else None,
     )

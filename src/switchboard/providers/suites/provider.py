@@ -12,19 +12,19 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
-from switchboard.children.greeting import Greeting
 from switchboard.children.inbound.sizes import definition_too_large
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.held_tools import Held, held_tools
 from switchboard.children.listings.listing import Listing, ToolListing
-from switchboard.children.results import passed_through
+from switchboard.children.results import passed_through, with_root
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.trees.tree_choice import placed, settled
+from switchboard.core.addresses import server_of
 from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.launches import Launch, nothing_agreed
-from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
@@ -33,27 +33,26 @@ from switchboard.providers.suites.arguments import (
     is_pattern,
     read_arguments,
     wanted_names,
+    wants_schemas,
 )
+from switchboard.providers.suites.choosing import chosen, chosen_launches
 from switchboard.providers.suites.faces import reading_name
-from switchboard.providers.suites.introspection.room import room_of
 from switchboard.providers.suites.natural.query import NAME, read_query
 from switchboard.providers.suites.results import outcome_from_result, with_choice
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
+from switchboard.providers.suites.words.learner import Learn, Learner
+from switchboard.results.inlining import keeps_results, room_beside
+from switchboard.results.room import room_of
 from switchkit.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from switchboard.models.model import LanguageModel
 
-# Told the name of a suite, what its server said of itself, and the names of its tools.
-Learn = Callable[[str, Greeting, Iterable[str]], None]
-
 _WITHHELD = (
     "(Switchboard does not show what this server says of itself: it gives a model orders that its "
     "user may not be meant to see.)"
 )
-# A disk that takes longer than this to write a few lines is not waited for.
-_KEEPING_S = 5.0
 
 
 class SuitesProvider:
@@ -80,12 +79,10 @@ class SuitesProvider:
         # By the names of both its faces; the second only reads.
         self._readers = {reading_name(name): suite for name, suite in self._suites.items()}
         self._shown = tuple(each for name, each in self._suites.items() if shows(name))
+        self._following = tuple(each for each in self._shown if each.children.trees is not None)
         self._is_guarded = is_guarded
         self._held = held
-        self._learn = learn
-        # What each suite was last found to have, by whom, and the work of keeping it.
-        self._learned: dict[str, tuple[ToolListing, Greeting, asyncio.Task[None]]] = {}
-        self._tasks = TaskSet()
+        self._learner = Learner(learn)
         # Closed with the provider.
         self._model = model
         self._collector = ListingCollector(announce)
@@ -97,26 +94,37 @@ class SuitesProvider:
     async def offers(
         self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
     ) -> tuple[Offer, ...]:
-        """Every subtool that may be called, each with its suite."""
-        del wanted
+        """Every subtool that may be called, each with its suite; of one server, if it is named."""
         if kind != "subtools":
             return ()
-        asked = [suite for suite in self._shown if not suite.asks_nobody]
+        if self._following:
+            session = await settled(self._following, session, channel)
+        shown = [each for each in self._shown if not wanted or server_of(each.spec.name) == wanted]
+        asked = [suite for suite in shown if not suite.asks_nobody]
         found = await self._collector.collect("tools", asked, session, channel)
         if self._held is not None:
             found = [
                 (suite, await self._unheld(suite, session, cast("ToolListing", listing)))
                 for suite, listing in found
             ]
+        for suite, listing in found:
+            child = suite.children.shown_to(session)
+            # One that does not run was learned from when it did.
+            if child is not None and child.is_running and suite.children.trees is None:
+                about = child.connection.greeting
+                self._learner.learn(suite.spec.name, about, cast("ToolListing", listing))
         return self._offered.get(
-            chain.from_iterable(found), lambda: (*_own(self._shown), *_subtools(found))
+            chain.from_iterable(found), lambda: (*_own(shown), *_subtools(found)), kind=wanted
         )
 
     async def narrow(self, call: Call) -> Call:
         suite, call = self._suite_of(call)
         if suite.takes_query:
+            call = await chosen(suite, call)
             return await self._interpreted(suite, call, call.arguments)
         arguments = read_arguments(call.arguments)
+        if suite.chooses or arguments.worktree or call.session.worktree:
+            call = await chosen(suite, call, arguments)
         if suite.interpreter is not None and suite.is_natural(arguments.subtool):
             narrowed = await self._natural(suite, call, arguments)
             if narrowed is not None:
@@ -139,19 +147,18 @@ class SuitesProvider:
         if self._is_guarded or not suite.subtools.is_open or call.writing_face:
             tool = await self._listed(suite, arguments.subtool, call)
         else:
-            tool = suite.subtool(arguments.subtool)
+            # What it says of itself, where that is known: whether it only reads.
+            told = suite.children.of(call.session).listings.known_tools
+            tool = suite.listed(arguments.subtool, told) if told is not None else None
+            tool = tool or suite.subtool(arguments.subtool)
         return replace(call, tool=tool, arguments=arguments.args, via=suite.spec)
 
     def _suite_of(self, call: Call) -> tuple[Suite, Call]:
-        """The suite that is called, and the call with what is settled from here on."""
+        """The suite that is called, by whichever of its faces."""
         suite = self._suites.get(call.tool.name)
         if suite is None:
             suite = self._readers[call.tool.name]
             call = replace(call, writing_face=suite.spec.name)
-        if suite.children.accounts is not None:
-            # It has one account now, whatever becomes of the repository meanwhile.
-            account = suite.children.accounts.choose(call.session)
-            call = replace(call, session=replace(call.session, account=account))
         return suite, call
 
     async def _natural(self, suite: Suite, call: Call, arguments: SuiteArguments) -> Call | None:
@@ -171,6 +178,9 @@ class SuitesProvider:
         listing = await suite.children.of(call.session).tools(call.channel)
         listing = await self._unheld(suite, call.session, listing)
         choice = await suite.interpreter.choose(query, suite.callable_tools(listing))
+        if suite.children.trees is not None:
+            # The model may have named a path that the sentence did not.
+            call = await placed(call, suite.children.trees, choice.args)
         return replace(
             call,
             tool=choice.tool,
@@ -204,9 +214,7 @@ class SuitesProvider:
     def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
         assert call.via is not None, "every suite call is narrowed first"
         suite = self._suites[call.via.name]
-        launches = suite.launches
-        if call.session.account is not None:
-            launches = launches.of_account(call.session.account)
+        launches = chosen_launches(suite, call.session)
         if call.tool is suite.introspection:
             return None
         if not self._is_guarded:
@@ -228,8 +236,10 @@ class SuitesProvider:
         suite = self._suites[call.via.name]
         child = suite.children.of(call.session)
         if call.tool is suite.introspection:
-            subtool = read_arguments(call.arguments).subtool
-            return await self._introspect(suite, child, subtool, call)
+            asked = read_arguments(call.arguments)
+            told = await self._introspect(suite, child, asked, call)
+            return told if call.session.tree is None else with_root(told, call.session.tree)
+        is_cold = not child.is_running
         try:
             judged = call.launch.judged if call.launch is not None else None
             result = await child.call(call.tool.name, call.arguments, call.channel, judged)
@@ -240,49 +250,39 @@ class SuitesProvider:
             if call.clock.has_rung:
                 child.doubt(call.clock, call.tool.policy.timeout_s)
             raise
+        finally:
+            if is_cold:
+                child.count_start(call.clock)
         if suite.result_mode == "passthrough":
             outcome = passed_through(result, is_modern=child.is_modern)
         else:
             outcome = outcome_from_result(result, compact=suite.result_mode == "compact")
         if call.via is suite.interpreted:
-            return with_choice(outcome, call.tool.name, call.arguments)
-        return outcome
+            outcome = with_choice(outcome, call.tool.name, call.arguments)
+        return outcome if call.session.tree is None else with_root(outcome, call.session.tree)
 
-    async def _introspect(self, suite: Suite, child: Child, subtool: str, call: Call) -> Outcome:
+    async def _introspect(
+        self, suite: Suite, child: Child, asked: SuiteArguments, call: Call
+    ) -> Outcome:
+        subtool, with_schemas = asked.subtool, wants_schemas(asked)
         host = room_of(call.session, call.channel.meta if call.channel is not None else b"")
+        if suite.inline_tokens and keeps_results(call.session):
+            host = room_beside(host, suite.inline_tokens)
         if suite.asks_nobody or subtool == NAME:
-            return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
+            return _said(suite.introspect(None, host, with_schemas=with_schemas))
         listing = await self._unheld(suite, call.session, await child.tools(call.channel))
         if subtool and suite.is_natural(subtool, listing):
-            return Outcome(blocks=(TextBlock(suite.introspect(None, host)),))
+            return _said(suite.introspect(None, host, with_schemas=with_schemas))
         names = _found(suite, subtool, listing)
-        await self._learn_from(suite, child, listing)
+        if suite.children.trees is None:
+            # What it is in one worktree says little of another.
+            await self._learner.learned(suite.spec.name, child.connection.greeting, listing)
         greeting = child.connection.greeting
         said = greeting.instructions or (_WITHHELD if greeting.gives_orders else "")
         words = suite.news(call.session.holder, said)
         if not names:
-            text = suite.introspect(listing, host, words)
-        else:
-            text = suite.introspect_some(names, listing, host, words)
-        return Outcome(blocks=(TextBlock(text),))
-
-    async def _learn_from(self, suite: Suite, child: Child, listing: ToolListing) -> None:
-        """Keep what a server says of itself, once for each of its listings and starts.
-
-        Who has introspected it can count on that: a session that begins then is told of it.
-        """
-        if self._learn is None:
-            return
-        name = suite.spec.name
-        about = child.connection.greeting
-        known, said, keeping = self._learned.get(name, (None, None, None))
-        if keeping is None or known is not listing or said is not about:
-            work = asyncio.to_thread(self._learn, name, about, tuple(listing.tools))
-            keeping = self._tasks.start(work)
-            self._learned[name] = (listing, about, keeping)
-        if not keeping.done():
-            # Not for its result: nobody's answer depends on whether the words could be kept.
-            await asyncio.wait({keeping}, timeout=_KEEPING_S)
+            return _said(suite.introspect(listing, host, words, with_schemas=with_schemas))
+        return _said(suite.introspect_some(names, listing, host, words, with_schemas=with_schemas))
 
     def _check_shown(self, suite: Suite, subtool: str) -> None:
         if not suite.shows(subtool):
@@ -311,10 +311,13 @@ class SuitesProvider:
     async def aclose(self) -> None:
         """The pool owns the children, and may keep them for the next board."""
         await self._collector.aclose()
-        # What was learned is written: it takes a moment, and cancelled it would be lost.
-        await self._tasks.wait()
+        await self._learner.aclose()
         if self._model is not None:
             await self._model.aclose()
+
+
+def _said(text: str) -> Outcome:
+    return Outcome(blocks=(TextBlock(text),))
 
 
 def _own(suites: Iterable[Suite]) -> Iterator[Offer]:

@@ -18,7 +18,7 @@ from switchboard.core.calls import Outcome, TextBlock, WireBlock
 from switchboard.core.names import is_reserved
 
 
-class _Head(Struct, rename="camel"):
+class _ResultHead(Struct, rename="camel"):
     is_error: bool = False
     content: list["_BlockHead"] = []
     result_type: Raw | UnsetType = UNSET
@@ -29,7 +29,7 @@ class _BlockHead(Struct):
     type: str = "text"
 
 
-class _Named(Struct, rename="camel"):
+class _BlockLabel(Struct, rename="camel"):
     """What a named block keeps of itself in the text, as the child wrote it."""
 
     type: Raw | UnsetType = UNSET
@@ -41,7 +41,7 @@ class _Named(Struct, rename="camel"):
     block: int = 0
 
 
-class _NamedShortly(Struct):
+class _ShortBlockLabel(Struct):
     type: Raw | UnsetType = UNSET
     block: int = 0
 
@@ -54,15 +54,15 @@ class _Blocks(Struct):
     content: list[Raw] = []
 
 
-_read_head = msgspec.json.Decoder(_Head).decode
+_read_head = msgspec.json.Decoder(_ResultHead).decode
 _read_blocks = msgspec.json.Decoder(_Blocks).decode
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _read_text = msgspec.json.Decoder(_TextBlock).decode
-_read_named = msgspec.json.Decoder(_Named).decode
-_read_named_shortly = msgspec.json.Decoder(_NamedShortly).decode
+_read_label = msgspec.json.Decoder(_BlockLabel).decode
+_read_short_label = msgspec.json.Decoder(_ShortBlockLabel).decode
 _read_list = msgspec.json.Decoder(list[Raw]).decode
 _read_any = msgspec.json.Decoder().decode
-_read_head_of_block = msgspec.json.Decoder(_BlockHead).decode
+_read_block_head = msgspec.json.Decoder(_BlockHead).decode
 
 _COMPARED = ("content", "structuredContent")
 
@@ -81,7 +81,7 @@ def outcome_from_result(result: Raw, *, compact: bool = False) -> Outcome:
         as_it_is = head.result_type is UNSET and head.meta is UNSET and not compact
         if as_it_is and is_text:
             text = str(memoryview(result), "utf-8")
-            return Outcome(blocks=(TextBlock(text),), is_error=head.is_error)
+            return Outcome(blocks=(TextBlock(text),), is_error=head.is_error, result=result)
         members = _without_transport(_read_members(result))
         if compact:
             members = _compact(members, is_error=head.is_error)
@@ -91,7 +91,7 @@ def outcome_from_result(result: Raw, *, compact: bool = False) -> Outcome:
         text = encode(members).decode()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise malformed_result(error) from None
-    return Outcome(blocks=(TextBlock(text), *moved), is_error=head.is_error)
+    return Outcome(blocks=(TextBlock(text), *moved), is_error=head.is_error, result=result)
 
 
 def with_choice(outcome: Outcome, subtool: str, args: Raw) -> Outcome:
@@ -168,12 +168,12 @@ def _says(text: Any, value: Any) -> bool:
 
 def _named(
     content: Raw, moved: list[WireBlock], *, is_short: bool
-) -> "list[Raw | _Named | _NamedShortly]":
+) -> "list[Raw | _BlockLabel | _ShortBlockLabel]":
     """The content with what is kept of each block that is not text; the blocks go to `moved`."""
-    found: list[Raw | _Named | _NamedShortly] = []
-    read = _read_named_shortly if is_short else _read_named
+    found: list[Raw | _BlockLabel | _ShortBlockLabel] = []
+    read = _read_short_label if is_short else _read_label
     for raw in _read_list(content):
-        if _read_head_of_block(raw).type == "text":
+        if _read_block_head(raw).type == "text":
             found.append(raw)
             continue
         moved.append(WireBlock(raw))

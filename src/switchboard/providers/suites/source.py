@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.kept_words import kept_words
+from switchboard.core.addresses import server_of
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.faces import reading_face
 from switchboard.providers.suites.specs import PROVIDER, suite_spec, takes_query
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from switchboard.children.greeting import Greeting
+    from switchboard.children.listings.listing import ToolListing
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Provider
     from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
-    from switchboard.providers.suites.provider import Learn
+    from switchboard.providers.suites.words.learner import Learn
     from switchboard.settings.sections import Settings
 
 _DEFAULT = SuiteSettings()
@@ -39,16 +41,16 @@ class SuiteSource(Source[Struct]):
     def specs(self, listing: ListingContext) -> Listed:
         suites = listing.settings.suites
         kept = kept_words(listing.settings.home)
-        specs = tuple(
-            suite_spec(
-                entry,
-                own := suites.get(entry.name, _DEFAULT),
+
+        def spec(entry: ServerEntry) -> ToolSpec:
+            own = suites.get(entry.name, _DEFAULT)
+            if entry.accounts:
                 # What one account is listed is not for another to see.
-                None if entry.accounts else Description(entry, own, listing.environ, kept),
-            )
-            for entry in listing.servers
-            if entry.expose in _SHOWN_BY_SUITES
-        )
+                return suite_spec(entry, own)
+            said = Description(entry, own, listing.environ, kept)
+            return suite_spec(entry, own, said, said.outlines)
+
+        specs = tuple(spec(entry) for entry in listing.servers if entry.expose in _SHOWN_BY_SUITES)
         split = listing.settings.faces.split
         if split != "never":
             faces = (reading_face(each, split) for each in specs if not takes_query(each))
@@ -133,29 +135,40 @@ class SuiteSource(Source[Struct]):
 
     def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:
         """How to use suites, which there are, and how many servers wait for trust."""
-        suites = [tool for tool in tools.values() if tool.provider == self.key]
-        names = [tool.name for tool in suites if tool.is_listed]
+        # A second face is named by its suite.
+        suites = [
+            tool
+            for tool in tools.values()
+            if tool.provider == self.key and tool.effects.read_only is not True
+        ]
+        names = [tool.name for tool in suites if tool.is_listed and tool.shown_to is None]
         if any(entry.expose == "natural" for entry in settings.servers):
             return 'Switchboard: call `natural_language` with {"query": …}, one thing at a time.'
         if len(names) < len(suites):
             # Not all of them are listed: whoever lists the others says how they are called.
-            servers = [tool.name.removesuffix("_suite") for tool in suites]
+            servers = [server_of(tool.name) for tool in suites]
             more = ", …" if len(servers) > _SHOWN else ""
-            return f"Switchboard: MCP servers ({', '.join(servers[:_SHOWN])}{more})."
+            text = f"Switchboard: MCP servers ({', '.join(servers[:_SHOWN])}{more})."
+            return text + _waiting(settings)
         shows_tools = any(entry.expose == "tools" for entry in settings.servers)
         if shows_tools and not names:
             text = "Switchboard: tools of MCP servers, under their own names."
         else:
             text = _about_suites(names, has_others=shows_tools or len(names) < len(tools))
-        waiting = len(settings.untrusted)
-        if waiting:
-            servers = (
-                "1 server of this workspace waits"
-                if waiting == 1
-                else f"{waiting} servers of this workspace wait"
-            )
-            text += f" {servers} for trust: the user looks at them with `switchboard trust`."
-        return text
+        return text + _waiting(settings)
+
+
+def _waiting(settings: Settings) -> str:
+    """How many servers nobody has trusted yet, and what to type."""
+    waiting = len(settings.untrusted)
+    if not waiting:
+        return ""
+    servers = (
+        "1 server of this workspace waits"
+        if waiting == 1
+        else f"{waiting} servers of this workspace wait"
+    )
+    return f" {servers} for trust: the user looks at them with `switchboard trust`."
 
 
 def _about_suites(names: Sequence[str], *, has_others: bool) -> str:
@@ -181,9 +194,10 @@ def _learning(entries: Iterable[ServerEntry], context: Context) -> Learn:
     }
     kept = kept_words(context.settings.home)
 
-    def learn(suite: str, greeting: Greeting, tools: Iterable[str]) -> None:
-        if suite in named:
-            kept.keep(named[suite], context.environ, words_of(greeting, tools))
+    def learn(suite: str, greeting: Greeting, listing: ToolListing) -> None:
+        if (entry := named.get(suite)) is not None:
+            words = words_of(greeting, listing, trusts_annotations=entry.trust_annotations)
+            kept.keep(entry, context.environ, words)
 
     return learn
 

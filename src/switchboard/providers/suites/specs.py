@@ -1,17 +1,33 @@
 """Suite tools from the configuration."""
 
+from collections.abc import Sequence
+
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.names import suite_name, tool_name
-from switchboard.core.tools import ToolSpec, Wording
-from switchboard.providers.suites.arguments import SUITE_SCHEMA, checked_when_narrowed
+from switchboard.core.sessions import Session
+from switchboard.core.tools import Behind, Outline, ToolSpec, Wording
+from switchboard.providers.suites.arguments import (
+    FOLLOWING_SCHEMA,
+    SUITE_SCHEMA,
+    checked_when_narrowed,
+)
 from switchboard.providers.suites.words.description import plain_description
 
 PROVIDER = "suites"
 
 
+def nothing_known(session: Session) -> Sequence[Outline]:
+    """Of a suite whose tools are not to be told, or are told by another."""
+    del session
+    return ()
+
+
 def suite_spec(
-    entry: ServerEntry, settings: SuiteSettings, wording: Wording | None = None
+    entry: ServerEntry,
+    settings: SuiteSettings,
+    wording: Wording | None = None,
+    behind: Behind = nothing_known,
 ) -> ToolSpec:
     """The one tool that stands for a child; `wording` describes it where nobody else does."""
     if entry.expose == "natural":
@@ -22,15 +38,16 @@ def suite_spec(
         provider=PROVIDER,
         description=_chosen(entry, settings) or plain_description(entry),
         wording=None if _chosen(entry, settings) else wording,
-        input_schema=SUITE_SCHEMA,
+        input_schema=FOLLOWING_SCHEMA if entry.follow else SUITE_SCHEMA,
         origin=entry.origin,
         check=checked_when_narrowed,
+        behind=behind,
     )
 
 
 def takes_query(spec: ToolSpec) -> bool:
     """Whether the tool itself takes a sentence, as that of a wrapper does."""
-    return spec.input_schema is not SUITE_SCHEMA
+    return spec.input_schema not in (SUITE_SCHEMA, FOLLOWING_SCHEMA)
 
 
 def natural_spec(entry: ServerEntry) -> ToolSpec:
@@ -48,6 +65,7 @@ def natural_spec(entry: ServerEntry) -> ToolSpec:
         input_schema=QUERY_SCHEMA,
         origin=entry.origin,
         check=checked_when_narrowed,
+        behind=nothing_known,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,15 +10,24 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from switchboard.children.exposure import Introspection, ResultMode
+from switchboard.children.listings.host_rules import refused_tools
 from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
-from switchboard.providers.suites.introspection.answer import ShownSubtool, all_tools, chosen_tools
-from switchboard.providers.suites.introspection.room import AUTO_TOKENS, UNBOUNDED, Room, within
+from switchboard.providers.suites.introspection.answer import (
+    ShownSubtool,
+    Writer,
+    all_tools,
+    as_json,
+    chosen_tools,
+    naming_refused,
+)
+from switchboard.providers.suites.introspection.lines import as_lines
 from switchboard.providers.suites.natural import query
+from switchboard.results.room import AUTO_TOKENS, UNBOUNDED, Room, within
 from switchboard.search.summaries import summarise
 
 if TYPE_CHECKING:
@@ -30,6 +40,8 @@ _MOST_NAMES = 1_024
 _MOST_SHOWN = 8
 # Clients that have been told a server's instructions; those before them are told again.
 _MOST_TOLD = 1_024
+
+_WITH_DOCS, _WITHOUT_DOCS = partial(as_lines, with_docs=True), partial(as_lines, with_docs=False)
 
 
 class _Particulars(Struct, rename="camel"):
@@ -55,6 +67,8 @@ class Suite:
         introspection: Introspection,
         result_mode: ResultMode,
         launches: ServerLaunches,
+        # From how many tokens on hosts that keep results do so.
+        inline_tokens: int = 0,
         interpreter: Interpreter | None = None,
         is_natural_only: bool = False,
     ) -> None:
@@ -62,6 +76,7 @@ class Suite:
         self.children = children
         self.subtools = subtools
         self.result_mode = result_mode
+        self.inline_tokens = inline_tokens
         self._settings = introspection
         self._timeout = Policy(timeout_s=children.limits.rpc_s, longest_s=children.limits.longest_s)
         self._specs: dict[str, ToolSpec] = {}
@@ -69,9 +84,12 @@ class Suite:
         # may have a child of its own.
         self._listed: IdentityCache[dict[str, ToolSpec]] = IdentityCache()
         self._shown: IdentityCache[str] = IdentityCache(_MOST_SHOWN)
+        self._refused: IdentityCache[dict[str, str]] = IdentityCache(_MOST_SHOWN)
         # Who has been told what the server says of itself.
         self._told: dict[str, None] = {}
         self.launches = launches
+        # Whether each call is for one of several children.
+        self.chooses = children.accounts is not None or children.trees is not None
         # Who turns sentences into calls, where the owner of the child wants that.
         denied = not Visibility(None, subtools.deny).shows(query.NAME)
         self.interpreter = None if denied else interpreter
@@ -167,17 +185,31 @@ class Suite:
         self._told[holder] = None
         return instructions
 
-    def introspect(self, listing: ToolListing | None, host: Room, instructions: str = "") -> str:
-        """Every subtool that is shown, as JSON. Without a listing, those that are ours."""
+    def introspect(
+        self,
+        listing: ToolListing | None,
+        host: Room,
+        instructions: str = "",
+        *,
+        with_schemas: bool = False,
+    ) -> str:
+        """Every subtool that is shown. Without a listing, those that are ours."""
+        write = self._writer(in_full=self._settings.mode == "full", with_schemas=with_schemas)
         if listing is None:
-            return chosen_tools(self._ours(), host=UNBOUNDED)
+            return chosen_tools(self._ours(), host=UNBOUNDED, write=write)
         if not self._settings.is_bounded:
             host = UNBOUNDED
         if instructions:
-            return self._all(listing, host, instructions)
-        return self._shown.get((listing, host), lambda: self._all(listing, host))
+            return self._all(listing, host, write, instructions)
+        return self._shown.get((listing, host, write), lambda: self._all(listing, host, write))
 
-    def _all(self, listing: ToolListing, host: Room, instructions: str = "") -> str:
+    def _writer(self, *, in_full: bool, with_schemas: bool) -> Writer:
+        """Who writes an answer in the shape that is wanted; whole schemas are always JSON."""
+        if self._settings.format == "json" or with_schemas:
+            return as_json
+        return _WITH_DOCS if in_full else _WITHOUT_DOCS
+
+    def _all(self, listing: ToolListing, host: Room, write: Writer, instructions: str = "") -> str:
         mode, ours = self._settings.mode, self._ours()
         shown = [
             self._describe(tool, full=mode == "full")
@@ -190,7 +222,12 @@ class Suite:
             with_schemas=within(host, AUTO_TOKENS) if mode == "auto" else host,
             host=host,
             instructions=instructions,
+            write=naming_refused(write, self._refused_in(listing)),
         )
+
+    def _refused_in(self, listing: ToolListing) -> dict[str, str]:
+        """The tools that hosts would refuse, judged once for each listing."""
+        return self._refused.get((listing,), lambda: refused_tools(listing))
 
     def _ours(self) -> list[ShownSubtool]:
         return [
@@ -199,14 +236,23 @@ class Suite:
         ]
 
     def introspect_some(
-        self, names: list[str], listing: ToolListing, host: Room, instructions: str = ""
+        self,
+        names: list[str],
+        listing: ToolListing,
+        host: Room,
+        instructions: str = "",
+        *,
+        with_schemas: bool = False,
     ) -> str:
-        """These subtools in full, as JSON."""
+        """These subtools in full."""
         ours = {tool.name: tool for tool in self._ours()}
         shown = [ours[name] if name in ours else self._in_full(name, listing) for name in names]
         if not self._settings.is_bounded:
             host = UNBOUNDED
-        return chosen_tools(shown, host=host, instructions=instructions)
+        write = naming_refused(
+            self._writer(in_full=True, with_schemas=with_schemas), self._refused_in(listing)
+        )
+        return chosen_tools(shown, host=host, instructions=instructions, write=write)
 
     def _in_full(self, name: str, listing: ToolListing) -> ShownSubtool:
         shown = self._describe(listing.tools[name], full=True)

@@ -1,13 +1,16 @@
-"""What `introspect` answers: subtools as JSON, in as many words as there is room for."""
+"""What `introspect` answers: subtools in as many words as there is room for.
 
-from collections.abc import Callable, Sequence
+How much is said is decided here; which shape it has is that of whoever writes it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.json import encode
 from msgspec.structs import replace
 
 from switchboard.providers.suites.introspection.plain_schema import outlined, without_words
-from switchboard.providers.suites.introspection.room import UNBOUNDED, Room, half
+from switchboard.results.room import UNBOUNDED, Room, half
 from switchboard.search.summaries import summarise
 
 _ASK = '{"action": "introspect", "subtool": "NAME,NAME"}'
@@ -41,10 +44,28 @@ class IntrospectionText(Struct):
     note: str | UnsetType = UNSET
     # What the server says of itself; told once in a session.
     instructions: str | UnsetType = UNSET
+    # Tools of it whose schemas hosts would refuse if they were shown them, and why.
+    refused: dict[str, str] | UnsetType = UNSET
 
-    @property
-    def text(self) -> str:
-        return encode(self).decode()
+
+Writer = Callable[[IntrospectionText], str]
+
+
+def as_json(answer: IntrospectionText) -> str:
+    """The answer as one JSON object."""
+    return encode(answer).decode()
+
+
+def naming_refused(write: Writer, refused: Mapping[str, str]) -> Writer:
+    """A writer that names those that hosts would refuse, with the rule that each breaks."""
+    if not refused:
+        return write
+
+    def written(answer: IntrospectionText) -> str:
+        named = {each.name: refused[each.name] for each in answer.tools if each.name in refused}
+        return write(replace(answer, refused=named or UNSET))
+
+    return written
 
 
 def all_tools(
@@ -54,53 +75,61 @@ def all_tools(
     with_schemas: Room,
     host: Room,
     instructions: str = "",
+    write: Writer = as_json,
 ) -> str:
     """Every subtool: with schemas if that fits, else names and summaries of all.
 
     Only where the host would cut even these, names alone, and as many as it would not cut.
     """
     words = _fitted(instructions, host)
-    whole = IntrospectionText(tools, instructions=words).text
+    whole = write(IntrospectionText(tools, instructions=words))
     if with_schemas.holds(whole):
         return whole
     for limit in (most_chars, _SHORT):
         brief = [_brief(tool, min(limit, most_chars)) for tool in tools]
-        text = IntrospectionText(brief, _NO_SCHEMAS, words).text
+        text = write(IntrospectionText(brief, _NO_SCHEMAS, words))
         if host.holds(text):
             return text
     names = [ShownSubtool(tool.name) for tool in tools]
-    shown = _most(
-        len(names), lambda n: IntrospectionText(names[:n], _named_note(names, n), words), host
-    )
-    return IntrospectionText(names[:shown], _named_note(names, shown), words).text
+
+    def named(count: int) -> str:
+        return write(IntrospectionText(names[:count], _named_note(names, count), words))
+
+    return named(_most(len(names), named, host))
 
 
-def chosen_tools(tools: Sequence[ShownSubtool], *, host: Room, instructions: str = "") -> str:
+def chosen_tools(
+    tools: Sequence[ShownSubtool],
+    *,
+    host: Room,
+    instructions: str = "",
+    write: Writer = as_json,
+) -> str:
     """The subtools that were asked for, each in full; those that do not fit are named."""
     words = _fitted(instructions, host)
 
-    def answer(first: ShownSubtool, count: int) -> IntrospectionText:
+    def answer(first: ShownSubtool, count: int) -> str:
         note = _left_note([tool.name for tool in tools[count:]])
         if first is not tools[0]:
             note = f"The schema of `{first.name}` is shortened to fit. {note}".strip()
-        return IntrospectionText([first, *tools[1:count]], note or UNSET, words)
+        return write(IntrospectionText([first, *tools[1:count]], note or UNSET, words))
 
     count = _most(len(tools), lambda n: answer(tools[0], max(1, n)), host)
     if count:
-        return answer(tools[0], count).text
+        return answer(tools[0], count)
     for shorter in _shorter(tools[0]):
-        found = answer(shorter, 1)
-        if host.holds(found.text):
-            return found.text
-    return IntrospectionText([ShownSubtool(tools[0].name)], "It is too long to be shown.").text
+        text = answer(shorter, 1)
+        if host.holds(text):
+            return text
+    return write(IntrospectionText([ShownSubtool(tools[0].name)], "It is too long to be shown."))
 
 
-def _most(total: int, make: Callable[[int], IntrospectionText], room: Room) -> int:
+def _most(total: int, make: Callable[[int], str], room: Room) -> int:
     """The largest number up to the total whose answer fits; 0 if none does."""
     low, high = 0, total
     while low < high:
         middle = (low + high + 1) // 2
-        if room.holds(make(middle).text):
+        if room.holds(make(middle)):
             low = middle
         else:
             high = middle - 1

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from switchboard.core.visibility import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from switchboard.children.exposure import SuiteSettings
     from switchboard.children.listings.kept_words import KeptWords, ServerWords
     from switchboard.children.schema import ServerEntry
     from switchboard.core.sessions import Session
+    from switchboard.core.tools import Outline
 
 # All suites together have to stay far below what their tools would cost.
 _MOST_TOOLS = 6
@@ -42,8 +43,17 @@ class Description:
         self._visible = Visibility(settings.allow, settings.deny)
 
     def __call__(self, session: Session) -> str:
-        words = self._kept.told(session.holder).of(self._entry, self._environ)
+        words = self._words(session)
         return plain_description(self._entry) if words is None else self._told(words)
+
+    def outlines(self, session: Session) -> Sequence[Outline]:
+        """Its tools, as far as they are known."""
+        words = self._words(session)
+        known = words.outlines if words is not None else ()
+        return [each for each in known if self._visible.shows(each.name)]
+
+    def _words(self, session: Session) -> ServerWords | None:
+        return self._kept.told(session.holder).of(self._entry, self._environ)
 
     def _told(self, words: ServerWords) -> str:
         entry = self._entry

@@ -1,10 +1,18 @@
 """What is worth telling of a server in the few words of a description."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from switchboard.children.greeting import Greeting
+from switchboard.children.listings.host_rules import refused_tools
 from switchboard.children.listings.kept_words import ServerWords
+from switchboard.children.listings.legible import plain
+from switchboard.children.listings.listing import ToolListing
+from switchboard.core.tokens import estimated_tokens
+from switchboard.core.tools import Outline
+from switchboard.search.signature import signature
 from switchboard.search.summaries import summarise
 
 _MOST_TITLE = 60
@@ -12,16 +20,40 @@ _MOST_ABOUT = 100
 # More than are shown: some may be hidden where the description is read.
 _MOST_TOOLS = 24
 _LONGEST_NAME = 64
+_LONGEST_OUTLINE, _MOST_OUTLINED = 240, 8_000
+# A name that can be told from what stands around it.
+_ADDRESSED = re.compile(r"[\w./:-]{1,64}")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
-def words_of(greeting: Greeting, tools: Iterable[str]) -> ServerWords:
-    """What a server says of itself, and the names of its tools that tell most of it."""
+def words_of(
+    greeting: Greeting, listing: ToolListing, *, trusts_annotations: bool = True
+) -> ServerWords:
+    """What a server says of itself, and its tools: names that tell most of it, and outlines."""
     return ServerWords(
         title=summarise(greeting.title, _MOST_TITLE),
         about=summarise(greeting.instructions, _MOST_ABOUT),
-        tools=tuple(telling([name for name in tools if len(name) <= _LONGEST_NAME])),
+        tools=tuple(telling([name for name in listing.tools if len(name) <= _LONGEST_NAME])),
+        outlines=tuple(_outlines(listing, trusts_annotations=trusts_annotations)),
+        refused=refused_tools(listing),
     )
+
+
+def _outlines(listing: ToolListing, *, trusts_annotations: bool) -> Iterator[Outline]:
+    room = _MOST_OUTLINED
+    for name, tool in listing.tools.items():
+        line = plain(" ".join(signature(name, msgspec.json.decode(tool.input_schema)).split()))
+        # One that is longer is better found: `find_tool` tells what its parameters are for.
+        if len(line) > _LONGEST_OUTLINE or not _ADDRESSED.fullmatch(name):
+            continue
+        room -= len(line)
+        if room < 0:
+            return
+        said = tool.annotations
+        only_reads = said is not None and trusts_annotations and said.effects.only_reads
+        text = f"{name} {tool.description or ''}"
+        cost = estimated_tokens(text) + estimated_tokens(bytes(tool.input_schema))
+        yield Outline(name, line, only_reads, cost)
 
 
 def telling(names: Sequence[str]) -> list[str]:
