@@ -10,6 +10,7 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
 from support.canaries import leaks_below
+from support.measuring import measured_or_not
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
 from support.requirements_record import Record, summary
 
@@ -48,6 +49,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if long_runs:
         config.hook.pytest_deselected(items=long_runs)
         items[:] = [item for item in items if item not in long_runs]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with measured_or_not(item.nodeid):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -23,6 +23,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.ports import Next, Provider
 from switchboard.core.privacy.secrets import NO_SECRETS, SecretBook
 from switchboard.core.questions import Answer, Asker, Extent, Verdict
+from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Session
 from switchboard.core.stores import Posted
 from switchboard.core.tools import ToolSpec
@@ -78,10 +79,14 @@ class HeardChannel:
         self.log_level = ""
         self.is_pressed = False
         self.request_id: Any = 7
+        self.receipt: Receipt | None = None
         self.notified: list[tuple[str, Any]] = []
         self.told: list[tuple[float, str]] = []
         self.asked: list[Any] = []
         self.reply = reply
+
+    def hold(self, receipt: Receipt) -> None:
+        self.receipt = receipt
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         del total

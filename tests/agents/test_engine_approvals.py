@@ -58,7 +58,8 @@ async def test_a_person_sees_the_run_the_agent_and_the_exact_command(home: Path)
         assert question.facts.server == f"agent reviewer, run {desk.run.id}"
         first, second, *rest = question.prompt.splitlines()
         # Some clients show the first lines only.
-        assert first == f"Agent reviewer wants to run a command in {home}"
+        assert first.startswith("Agent reviewer wants to run a command in ")
+        assert f"Folder: {home}" in rest
         assert second == "  | touch wanted"
         assert any(f", asked by agent reviewer, run {desk.run.id}" in line for line in rest)
         # Nobody knows these of what an engine starts, and there is nothing else to show.
@@ -84,11 +85,11 @@ async def test_what_the_agent_did_before_is_no_word_of_a_stranger(home: Path) ->
     [
         (
             {"kind": "patch", "subject": "a.py", "text": "update a.py\n-x = 1\n+\tx = 2\r\n"},
-            ["change files in {}", "  | update a.py", "  | -x = 1", "  | +   x = 2\\u000d"],
+            ["change files in ", "  | update a.py", "  | -x = 1", "  | +   x = 2\\u000d"],
         ),
         (
             {"kind": "tool", "subject": "memory/wipe", "detail": '{"tool":"all","patch":"p"}'},
-            ["wants to call memory/wipe in {}", '"tool": "all"', '"patch": "p"'],
+            ["wants to call memory/wipe in ", '"tool": "all"', '"patch": "p"'],
         ),
         (
             {
@@ -103,7 +104,10 @@ async def test_what_the_agent_did_before_is_no_word_of_a_stranger(home: Path) ->
         ),
         (
             {"kind": "other", "subject": "s", "wants": "reach https://a.example from a command"},
-            ["wants to reach https://a.example from a command in {}", '"other": "s"'],
+            [
+                "Wanted: Agent reviewer wants to reach https://a.example from a command",
+                '"other": "s"',
+            ],
         ),
         # What came under a name that we use ourselves is shown as well.
         (
@@ -122,7 +126,8 @@ async def test_what_an_engine_wants_is_shown_whole_and_readable(
         [question] = asker.asked
         assert question.prompt.startswith("Agent reviewer wants to ")
         for each in shown:
-            assert each.format(home) in question.prompt
+            assert each in question.prompt
+        assert f"Folder: {home}" in question.prompt.splitlines()
         assert question.prompt.count("\nRisk: ") == 1
         reply = desk.conversation.replies["q"]
         assert reply.verdict == "decline"

@@ -44,7 +44,7 @@ def a_question(
         facts=Facts(server="notes", runs="node notes.js", cwd="/workspace"),
         risk=Risk(level="high", reasons=("it writes",)),
         offers=("once", "session"),
-        prompt="WRITES · notes.wipe · in /workspace, no sandbox",
+        prompt="WRITES · notes.wipe · no sandbox · /workspace",
         asked_at=now,
         expires_at=now + expires_in_s,
         patience_s=patience_s,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from fakes.calls import FakeProvider, a_session, raw
 from fakes.events import MemoryEvents
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
+from switchboard.approvals.lasting.rules import LastingRules
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.request import ApprovalRequests
-from switchboard.approvals.rules import LastingRules
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
@@ -102,6 +102,7 @@ class Ground:
         user: Principal | None = None,
         user_home: str = "",
         allow: Sequence[str] = (),
+        code_of: Callable[[Launch], str | None] = lambda _: "",
     ) -> None:
         # What every call would launch, as long as nobody changes it; `None` runs nothing.
         self.launch: Launch | None = launch if launch is not None else a_launch(cwd=str(home))
@@ -128,7 +129,7 @@ class Ground:
             self.queue,
             self.pins,
             ApprovalTrail(self.events, audit),
-            rules=LastingRules(self.store, allow),
+            rules=LastingRules(self.store, allow, code_of),
             fallback=fallback,
             channel=channel,
         )

@@ -20,11 +20,12 @@ from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Asker, Extent, Question, Verdict
+from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Era, Session
-from switchboard.surface.askers import ChannelAsker
+from switchboard.surface.asking.askers import ChannelAsker
+from switchboard.surface.asking.unattended import READING_S
 from switchboard.surface.channel import ClientChannel
 from switchboard.surface.suspended_calls import SuspendedCall
-from switchboard.surface.unattended import READING_S
 from switchboard.wire.messages import MessageId, Parts
 
 
@@ -88,6 +89,7 @@ class Form:
     """A client of the handshake era that shows one form and waits for its user."""
 
     def __init__(self) -> None:
+        self.held: dict[MessageId, Receipt] = {}
         self.replied: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self.shown: list[Any] = []
         # How long its user takes; nothing for a program that answers by itself.

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -22,13 +23,15 @@ from cli.commands import Finished, switchboard
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
-from support.workspace import Json, Workspace
+from support.workspace import Json, Workspace, child_command, server
 from switchboard.approvals.store.database import Database
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.question_table import QuestionTable
+from switchboard.cli.verbs.parts.approving.lasting_rules import ListedRule, RulesReport
 from switchboard.core.faults import Fault
-from switchboard.core.questions import Question
+from switchboard.core.questions import Question, Verdict
 from switchboard.core.tools import Effects
+from switchkit.cli.style import Style
 from switchkit.processes import living
 
 PATIENCE = 30.0
@@ -71,7 +74,9 @@ async def test_a_waiting_call_is_listed_shown_approved_and_runs(
     [entry] = listed["approvals"]
     assert (entry["id"], entry["tool"], entry["risk"]) == (question.id, "wipe", "high")
     shown = await typed(workspace, "show", question.id)
-    assert shown.out.startswith("WRITES · notes.wipe · in ")
+    assert shown.out.startswith("WRITES · notes.wipe · no sandbox · ")
+    # Who reads all of it is not told where it can be read.
+    assert "approvals show" not in shown.out
     assert '"path": "notes.txt"' in shown.out
     done = await typed(workspace, "approve", question.id, "--yes")
     assert done.code == 0
@@ -102,6 +107,23 @@ async def test_a_session_is_trusted_from_the_console(workspace: Workspace, groun
     assert ground.ran == 2
 
 
+async def test_why_an_answer_is_not_taken_for_good_is_told(
+    workspace: Workspace, ground: Ground
+) -> None:
+    task, question = await waiting_call(ground)
+    refused = await typed(workspace, "approve", question.id, "--always", "--yes")
+    assert refused.code == 1
+    assert "it is answered once or session; not for good, because " in refused.err
+    assert "because the server says that this tool changes things" in refused.err
+    hidden = await typed(workspace, "deny", question.id, "--always")
+    assert "hidden in the configuration" in hidden.err
+    await typed(workspace, "deny", question.id)
+    with pytest.raises(Fault, match="does not want"):
+        await asyncio.wait_for(task, PATIENCE)
+    listed = await typed(workspace, "list", "--all")
+    assert re.search(rf"{question.id}  \d\d:\d\d:\d\d  denied", listed.out)
+
+
 def test_a_client_without_a_session_cannot_be_trusted_for_one(
     workspace: Workspace, table: QuestionTable
 ) -> None:
@@ -122,6 +144,40 @@ def test_what_was_decided_stays_decided(workspace: Workspace, table: QuestionTab
     assert (entry["state"], entry["decided_by"]) == ("denied", "cli")
 
 
+def test_without_a_terminal_nothing_is_approved_unseen(
+    workspace: Workspace, table: QuestionTable
+) -> None:
+    table.post(a_question(), "")
+    done = switchboard(workspace, "approvals", "approve", "abcdefgh")
+    assert done.code == 2
+    assert "without a terminal" in done.err
+    assert len(table.waiting()) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "says", "hint"),
+    [
+        (("cancelled", "session"), "the client that asked has ended", "while its client runs"),
+        (("cancelled", "exit"), "the process that asked has ended", "while its client runs"),
+        (("denied", "client"), "denied at ", "switchboard approvals show abcdefgh"),
+        (("expired", "time"), "expired at ", "have the call made again"),
+    ],
+)
+def test_who_answers_too_late_is_told_why(
+    workspace: Workspace,
+    table: QuestionTable,
+    answer: tuple[Verdict, str],
+    says: str,
+    hint: str,
+) -> None:
+    table.post(a_question(), "")
+    table.decide("abcdefgh", decision(answer[0], by=answer[1]))
+    done = switchboard(workspace, "approvals", "approve", "abcdefgh", "--yes")
+    assert done.code == 1
+    assert f"it is no longer waiting: {says}" in done.err
+    assert hint in done.err
+
+
 def test_nothing_waits(workspace: Workspace) -> None:
     done = switchboard(workspace, "approvals")
     assert (done.code, done.out, done.err) == (0, "", "nothing waits for an answer\n")
@@ -132,7 +188,7 @@ def test_nothing_waits(workspace: Workspace) -> None:
     [
         (("show", "zzzzzzzz"), 1, "nothing with the id `zzzzzzzz` waits"),
         (("approve", "zzzzzzzz", "--yes"), 1, "nothing with the id"),
-        (("approve", "zzzzzzzz"), 2, "without a terminal"),
+        (("approve", "zzzzzzzz"), 1, "nothing with the id `zzzzzzzz` waits"),
         (("approve",), 2, "needs an id"),
         (("list", "zzzzzzzz"), 2, "takes no id"),
         (("deny", "zzzzzzzz", "--session"), 2, "belongs to `approve`"),
@@ -312,7 +368,7 @@ def test_on_a_terminal_the_question_is_shown_and_only_a_yes_is_one(
     table.post(a_question(), "")
     with terminal(workspace, "approve", "abcdefgh") as screen:
         screen.until("Approve? [y/N]")
-        assert "WRITES · notes.wipe · in " in screen.shown
+        assert "WRITES · notes.wipe · no sandbox" in screen.shown
         screen.type(f"{key}\n")
         screen.command.wait(PATIENCE)
     found = table.find("abcdefgh")
@@ -370,6 +426,93 @@ async def test_a_lasting_answer_is_listed_and_taken_back(workspace: Workspace) -
     unknown = await typed(workspace, "rules", rule["id"], "--remove")
     assert unknown.code != 0
     assert "there is no rule with the id" in unknown.err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_rules_fit_the_terminal_and_have_local_times(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("TZ", "Etc/GMT-3")
+    time.tzset()
+    rule = ListedRule(
+        id="abcdefgh",
+        server="notes",
+        tool="search",
+        name="notes.search",
+        runs="a long command line " * 10,
+        made="2026-11-17T12:00:00.123456Z",
+        made_by="cli",
+    )
+    try:
+        lines = list(RulesReport(rules=(rule,)).lines(Style(columns=columns)))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert max(map(len, lines)) <= columns
+    assert "notes.search" in lines[1]
+    assert "2026-11-17 15:00:00" in lines[1]
+    assert ("RUNS" in lines[0]) == (columns > 60)
+
+
+def test_names_that_cover_nothing_say_so(workspace: Workspace) -> None:
+    workspace.config_toml('[approvals]\nallow = ["time.*", "notes.*", "none.x"]\n', scope="home")
+    workspace.mcp_json({"time": server(["node", "time.js"])})
+    workspace.mcp_json({"notes": server(["node", "notes.js"])}, scope="home")
+    done = switchboard(workspace, "approvals", "rules")
+    first, second = [line for line in done.err.splitlines() if "covers nothing" in line]
+    assert "`time.*` covers nothing here: no server of your own files is named so" in first
+    assert "`time` of this workspace can only be answered for good when a question" in first
+    assert "`none.x` covers nothing here" in second
+    rules = switchboard(workspace, "approvals", "rules", "--json").report["rules"]
+    assert [each["covers"] for each in rules] == [[], ["notes"], []]
+    found = switchboard(workspace, "doctor", "--json").report["findings"]
+    told = [each["message"] for each in found if each["subject"] in {"approvals.allow", "rule"}]
+    assert len(told) == 3
+    assert told[0].startswith("`time.*` covers nothing here")
+    assert told[1] == "`notes.*` means tools of notes"
+
+
+def test_a_name_that_lacks_quotation_marks_says_what_it_stands_for(workspace: Workspace) -> None:
+    allow = """allow = ["a.b.*", '"a.b".c']"""
+    workspace.config_toml(f"[approvals]\n{allow}\n", scope="home")
+    workspace.mcp_json({"a.b": server(["node", "notes.js"])}, scope="home")
+    done = switchboard(workspace, "approvals", "rules")
+    [said] = [line for line in done.err.splitlines() if "stands for" in line]
+    assert "`a.b.*` stands for the tool `b.*` of a server `a`" in said
+    assert """for the server `a.b` write '"a.b".*'""" in said
+    assert '"a.b".c' in done.out
+    rules = switchboard(workspace, "approvals", "rules", "--json").report["rules"]
+    assert [each["covers"] for each in rules] == [[], ["a.b"]]
+
+
+def test_each_tool_that_a_name_means_says_whether_it_still_asks(workspace: Workspace) -> None:
+    declared = {"look": {}, "search": {"openWorldHint": True}, "read": {"readOnlyHint": True}}
+    child = child_command("declaring_child", json.dumps(declared))
+    workspace.config_toml('[approvals]\nallow = ["brave.*", "brave.search"]\n', scope="home")
+    workspace.mcp_json({"brave": server(child)}, scope="home")
+    done = switchboard(workspace, "approvals", "rules", "--tools")
+    told = [line.strip() for line in done.out.splitlines()]
+    asks = "brave.search: still asks: the server says that this tool reaches the open world"
+    assert "brave.look: needs no question now" in told
+    assert "brave.read: needs no rule, it says that it reads" in told
+    assert told.count(asks) == 2
+    assert told.count("so the rule answers for none of them") == 1
+    rules = switchboard(workspace, "approvals", "rules", "--tools", "--json").report["rules"]
+    states = [[(tool["tool"], tool["state"]) for tool in each["tools"]] for each in rules]
+    assert states == [
+        [("look", "covered"), ("search", "asks"), ("read", "free")],
+        [("search", "asks")],
+    ]
+
+
+def test_of_a_server_that_does_not_start_it_is_said_that_its_tools_are_not_known(
+    workspace: Workspace,
+) -> None:
+    workspace.config_toml('[approvals]\nallow = ["broken.*"]\n', scope="home")
+    workspace.mcp_json({"broken": server(["false"])}, scope="home")
+    done = switchboard(workspace, "approvals", "rules", "--tools")
+    assert done.code == 0
+    assert "broken: its tools are not known: " in done.out
 
 
 async def test_the_rules_of_the_configuration_are_listed(workspace: Workspace) -> None:

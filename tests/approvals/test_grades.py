@@ -1,6 +1,5 @@
 """Three grades of risk: what each is for, and that none of them decides who is asked."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +8,7 @@ from approvals.ground import READS, WRITES, a_command, a_launch, a_tool
 from support.requirements import requirement
 from switchboard.approvals.risk import asks, assess
 from switchboard.core.launches import Launch
-from switchboard.core.sessions import Session
 from switchboard.core.tools import Effects
-from switchboard.surface import unattended
-from switchboard.surface.unattended import is_unattended
 
 SILENT = Effects()
 
@@ -63,42 +59,3 @@ def test_every_grade_of_a_tool_that_is_not_known_to_read_must_ask(
 def test_a_name_makes_nobody_ask() -> None:
     launch = tool("delete_preview", READS)
     assert not asks(launch, assess(launch))
-
-
-# Hosts without their user
-
-
-@pytest.mark.parametrize(
-    ("client", "words", "action", "seconds", "is_nobody"),
-    [
-        ("claude-code 2.1.197", "claude -p --model x", "cancel", 2.0, True),
-        ("claude-code 2.1.197", "claude --print", "cancel", 2.0, True),
-        ("codex-mcp-client 0.166.0", "codex exec --json -", "decline", 2.0, True),
-        # A person who is there, and one who took their time.
-        ("claude-code 2.1.197", "claude --model x", "cancel", 2.0, False),
-        ("claude-code 2.1.197", "claude -p", "cancel", 20.0, False),
-        # No host of the table says yes by itself.
-        ("claude-code 2.1.197", "claude -p", "accept", 2.0, False),
-        ("codex-mcp-client 0.166.0", "codex exec", "cancel", 2.0, False),
-        ("others 1", "others -p", "cancel", 2.0, False),
-    ],
-)
-def test_a_host_is_known_by_its_mode_and_by_what_it_answers(  # noqa: PLR0917 - a table
-    monkeypatch: pytest.MonkeyPatch,
-    client: str,
-    words: str,
-    action: str,
-    seconds: float,
-    is_nobody: bool,
-) -> None:
-    def command_line(pid: int) -> str:
-        return words if pid == 7 else ""
-
-    monkeypatch.setattr(unattended, "command_line", command_line)
-    session = Session(id="s", via="daemon", workspace="/w", client=client, client_pid=7)
-    assert is_unattended(session, action, seconds) == is_nobody
-
-
-def test_a_process_that_nobody_knows_is_in_no_mode(tmp_path: Path) -> None:
-    session = Session(id="s", via="daemon", workspace=str(tmp_path), client="claude-code 2")
-    assert not is_unattended(session, "cancel", 2.0)

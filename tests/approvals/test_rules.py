@@ -8,7 +8,7 @@ import pytest
 from approvals.ground import READS, WRITES, Ground, ScriptedAsker, a_command, a_launch, a_tool
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Scope
 from switchboard.core.questions import Question
@@ -81,6 +81,23 @@ async def test_a_definition_that_changed_and_was_taken_asks_again(home: Path) ->
     assert len(await asked(ground, extent="once")) == 1
 
 
+@attack("T15")
+async def test_a_rule_is_for_the_code_that_was_there(home: Path) -> None:
+    code: list[str | None] = ["one"]
+    mine = silent(cwd=str(home), words=("python3", "server.py"))
+    ground = Ground(home, mine, code_of=lambda _: code[0])
+    assert len(await asked(ground)) == 1
+    assert await asked(ground, "s-2") == []
+    code[0] = "another"
+    assert len(await asked(ground, "s-3", "once")) == 1
+    # What cannot be told apart is not known, and not kept.
+    code[0] = None
+    assert len(await asked(ground, "s-4")) == 1
+    assert len(await asked(ground, "s-5")) == 1
+    code[0] = "one"
+    assert await asked(ground, "s-6") == []
+
+
 async def test_a_rule_that_is_taken_back_holds_no_more(home: Path) -> None:
     ground = Ground(home, silent(cwd=str(home)))
     await asked(ground)
@@ -140,6 +157,70 @@ async def test_names_of_the_configuration_cover_silent_tools(
     launch = silent(cwd=str(home), configured_by=Scope.HOME)
     ground = Ground(home, launch, allow=(pattern,))
     assert (await asked(ground, extent="once") == []) == covers
+
+
+@pytest.mark.parametrize(
+    ("effects", "scope", "why"),
+    [
+        (
+            Effects(open_world=True),
+            Scope.HOME,
+            "the server says that this tool reaches the open world",
+        ),
+        (WRITES, Scope.HOME, "the server says that this tool changes things"),
+        (SILENT, Scope.WORKSPACE, "it is for servers of your own files"),
+    ],
+)
+async def test_who_wrote_a_rule_is_told_why_it_does_not_answer(
+    home: Path, effects: Effects, scope: Scope, why: str
+) -> None:
+    launch = a_launch(a_tool("search", effects=effects), configured_by=scope, cwd=str(home))
+    [question] = await asked(Ground(home, launch, allow=("other.*", "notes.*")), extent="once")
+    assert f"your rule `notes.*` does not cover it: {why}" in question.prompt
+    [question] = await asked(Ground(home, launch, allow=("other.*",)), "s-2", extent="once")
+    assert "your rule" not in question.prompt
+
+
+@attack("T13")
+@pytest.mark.parametrize(
+    ("pattern", "server", "tool", "covers"),
+    [
+        ("a.b.c", "a", "b.c", True),
+        ("a.b.c", "a.b", "c", False),
+        ('"a.b".c', "a.b", "c", True),
+        ('"a.b".c', "a", "b.c", False),
+        ("a.b.*", "a", "b.c", True),
+        ("a.b.*", "a.b", "c", False),
+        ("a.*", "a.b", "c", False),
+        ('"a.b".*', "a.b", "c", True),
+        ('"a.b".*', "a", "b.c", False),
+        ('"a".b.c', "a", "b.c", True),
+        # Whoever writes `*` for a server means any.
+        ("*.c", "a.b", "c", True),
+        ("*.c", "a", "b.c", False),
+        ('"my files".read', "my files", "read", True),
+        # Nothing else is special.
+        ("a[1].c", "a[1]", "c", True),
+        ("a[1].c", "a1", "c", False),
+        ("a?.c", "ab", "c", False),
+        ("a.c?", "a", "c?", True),
+    ],
+)
+async def test_a_dot_in_a_name_lends_no_rule_to_another_server(
+    home: Path, pattern: str, server: str, tool: str, covers: bool
+) -> None:
+    launch = a_launch(a_tool(tool, effects=SILENT), server=server, configured_by=Scope.HOME)
+    ground = Ground(home, launch, allow=(pattern,))
+    ground.change(cwd=str(home))
+    assert (await asked(ground, extent="once") == []) == covers
+
+
+@attack("T13")
+async def test_nor_does_a_dot_lend_what_was_answered_for_good(home: Path) -> None:
+    ground = Ground(home, a_launch(a_tool("b.c", effects=SILENT), server="a", cwd=str(home)))
+    assert len(await asked(ground)) == 1
+    ground.change(tool=a_tool("c", effects=SILENT), server="a.b")
+    assert len(await asked(ground, extent="once")) == 1
 
 
 @pytest.mark.parametrize("scope", [Scope.WORKSPACE, Scope.SKILL, Scope.AGENT, Scope.DEFAULT])

@@ -12,6 +12,7 @@ from fakes.calls import a_session
 from support.requirements import attack, requirement
 from switchboard.approvals.heard import HeardChannel
 from switchboard.approvals.trust import Subject, TrustBook, words_of
+from switchboard.core.borrowed import Quoted
 from switchboard.core.calls import Call
 from switchboard.core.channel import Channel
 from switchboard.core.launches import Launch
@@ -152,7 +153,9 @@ async def test_trust_given_before_strangers_spoke_does_not_hold_after(home: Path
     assert await flow.use(flow.fetch) == []
     [question] = await flow.use(flow.wipe)
     assert question.facts.tainted_by == ("web/fetch",)
-    assert "Words of strangers: read through web/fetch" in (question.prompt)
+    words = "Words of strangers: read through web/fetch; until then you had trusted it"
+    assert words in question.prompt.splitlines()
+    assert question.prompt.splitlines()[2].startswith("Careful: strangers' words, ")
     # Who knows of that and trusts anyway is not asked again for the same stranger.
     assert await flow.use(flow.fetch) == []
     assert await flow.use(flow.wipe) == []
@@ -236,6 +239,8 @@ async def test_words_beside_a_result_end_trust_whatever_the_tool_promises(
     heard: list[str] = []
 
     class Way:
+        receipt = None
+
         def progress(self, *_: object) -> None:
             heard.append("progress")
 
@@ -259,3 +264,26 @@ async def test_words_beside_a_result_end_trust_whatever_the_tool_promises(
             await channel.ask({})
     assert called == [1]
     assert heard[-1] == way
+
+
+@requirement("S3.37")
+@pytest.mark.parametrize(
+    ("launch", "is_error", "is_news"),
+    [
+        (a_launch(FETCH), False, True),
+        (a_launch(a_tool("mine", effects=Effects(open_world=False))), False, False),
+        # What a server says when it fails may be anybody's words.
+        (a_launch(a_tool("mine", effects=Effects(open_world=False))), True, True),
+    ],
+)
+async def test_to_read_a_kept_result_is_to_read_the_words_of_whoever_gave_it(
+    home: Path, launch: Launch, is_error: bool, is_news: bool
+) -> None:
+    ground, asker = Ground(home), for_session()
+    await ground.run(asker=asker)
+    await ground.run(asker=asker)
+    assert len(asker.asked) == 1
+    reading = replace(ground.a_call(), launch=None, quotes=Quoted(launch, is_error))
+    await ground.gate(reading, ground.provider.invoke)
+    await ground.run(asker=asker)
+    assert len(asker.asked) == (2 if is_news else 1)

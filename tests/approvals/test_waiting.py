@@ -12,7 +12,7 @@ import pytest
 from approvals.ground import Ground, ScriptedAsker, decision, reasons, refusal
 from fakes.calls import a_session
 from support.processes import until_true
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from switchboard.core.faults import FaultCode
 from switchboard.core.questions import Answer, Question
 from switchboard.core.stores import Posted
@@ -52,6 +52,7 @@ async def test_an_approval_given_later_is_used_by_the_same_call_once(home: Path)
 
 
 @requirement("S3.37")
+@attack("PB4", "H37")
 async def test_an_approval_given_later_is_of_no_use_to_another_session(home: Path) -> None:
     ground = Ground(home, hold_s=0.0)
     fault = await refusal(ground, session=a_session("one"))
@@ -156,6 +157,7 @@ DOOMED = dedent(
 )
 
 
+@attack("PB1")
 async def test_a_process_that_is_killed_while_a_call_waits_leaves_nothing_behind(
     home: Path,
 ) -> None:

@@ -18,10 +18,12 @@ from switchboard.approvals.store.database import Database
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.question_table import QuestionTable
 
-SEEING_S = 0.7
 # Within this nobody has read a question that appears.
 AHEAD_S = 0.25
+# Shown once an answer would be taken.
 CHOICES = "y: this call, s: this session, n: no"
+PAUSE = "an answer is taken after a pause in typing"
+ALWAYS = "always, in every session? Enter: yes"
 
 
 @pytest.fixture
@@ -109,8 +111,10 @@ def test_one_key_answers_without_enter(
         table.post(a_question(offers=("once", "session", "always")), "")
         screen.until_shown("a: always for this tool")
         assert "1 waits for an answer" in screen.screen
-        time.sleep(SEEING_S)
         screen.type(key)
+        if key == "a":
+            screen.until_shown(ALWAYS)
+            screen.press_until("Enter", f"{wanted[0]}: ")
         screen.until_shown(f"{wanted[0]}: WRITES · notes.wipe")
         assert "Nothing waits" in screen.screen
     assert state(table) == wanted
@@ -130,7 +134,7 @@ def test_all_that_waits_is_in_view_and_another_one_can_be_opened(
         screen.press("Down")
         shown = screen.until_shown("second body")
         assert "> 2 DESTROYS · b.two" in shown
-        time.sleep(SEEING_S)
+        screen.until_shown(CHOICES)
         screen.type("n")
         # The other one is still there, and open.
         screen.until_shown("> 1 WRITES · a.one")
@@ -182,13 +186,37 @@ def test_a_key_that_was_typed_ahead_answers_nothing(
         else:
             raise AssertionError("no key was typed ahead")
         screen.until_shown(CHOICES)
-        time.sleep(SEEING_S)
         assert state(table, f"number{number:02}")[0] == "pending"
         # Several letters at once are pasted, or typed by a program.
         screen.type("yes")
-        screen.press("Down")
-        time.sleep(SEEING_S)
+        screen.until_shown(PAUSE)
         assert state(table, f"number{number:02}")[0] == "pending"
+
+
+@pytest.mark.parametrize("other", ["y", "a", "n", "x"])
+def test_an_answer_for_good_is_confirmed_or_it_is_none(
+    workspace: Workspace, table: QuestionTable, other: str
+) -> None:
+    table.post(a_question(offers=("once", "session", "always")), "")
+    with watching(workspace) as screen:
+        screen.until_shown("a: always for this tool")
+        screen.type("a")
+        screen.until_shown(ALWAYS)
+        screen.type(other)
+        screen.until_shown(PAUSE)
+        screen.until_shown("a: always for this tool")
+    assert state(table)[0] == "pending"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_every_key_is_named_however_narrow_the_terminal(
+    workspace: Workspace, table: QuestionTable, columns: int
+) -> None:
+    table.post(a_question(offers=("once", "session", "always")), "")
+    with watching(workspace, (columns, 24)) as screen:
+        screen.until_shown("y: this call")
+        foot = " ".join(screen.screen.split("\n\n")[-1].split())
+    assert foot == f"{CHOICES[:-7]}, a: always for this tool, n: no · up, down: another · q: end"
 
 
 def test_who_agrees_has_seen_the_end_of_the_question(
@@ -198,13 +226,11 @@ def test_who_agrees_has_seen_the_end_of_the_question(
     table.post(a_question(prompt=f"WRITES · notes.wipe\n{body}\nthe end"), "")
     with watching(workspace) as screen:
         screen.until_shown("more rows to read")
-        time.sleep(SEEING_S)
         screen.type("y")
         # Keys that a slow program finds together were pasted: one after the other.
-        while "more rows to read" in (shown := screen.screen):
+        while "the end" not in (shown := screen.screen):
             screen.press_until_changed("Space", shown)
-        assert "the end" in shown
-        assert CHOICES in shown
+        screen.until_shown(CHOICES)
         assert state(table)[0] == "pending"
         screen.type("y")
         screen.until_shown("approved: ")

@@ -1,6 +1,5 @@
 """`switchboard approvals watch` with tools that their server has changed."""
 
-import asyncio
 import json
 import os
 import subprocess
@@ -9,7 +8,7 @@ import pytest
 
 from approvals.ground import Ground
 from approvals.test_cli import audited, changed_tool, terminal
-from approvals.test_watch_screen import SEEING_S, watching, workspace
+from approvals.test_watch_screen import PAUSE, watching, workspace
 from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.core.faults import Fault
@@ -34,11 +33,12 @@ async def test_a_changed_tool_is_shown_and_answered_with_one_key(
         shown = screen.until_shown(ASKS)
         assert "notes has changed its tool read" in shown
         assert '+  "description": "Reads it all.",' in shown
-        await asyncio.sleep(SEEING_S)
         # There is no session that a changed tool could be agreed to for.
         screen.type("s")
-        # Both at once, on a slow machine, would be a paste, and that is none.
-        screen.press_until(key, f"{verdict}: changed tool: read of notes")
+        screen.until_shown(PAUSE)
+        screen.until_shown(ASKS)
+        screen.type(key)
+        screen.until_shown(f"{verdict}: changed tool: read of notes")
     assert await held(ground) == []
     if key == "y":
         await ground.run()
@@ -60,7 +60,6 @@ async def test_the_client_that_wanted_it_can_say_no_only(workspace: Workspace) -
     # Below this process, which is the client: no terminal of a server of its own.
     with terminal(workspace, "watch") as screen:
         screen.until(ASKS)
-        await asyncio.sleep(SEEING_S)
         screen.type("y")
         screen.until("which cannot answer itself")
     assert await held(ground) == [held_id]
@@ -73,7 +72,6 @@ async def test_what_cannot_be_noted_is_not_decided(workspace: Workspace) -> None
     (workspace.home / "audit").write_text("no folder")
     with watching(workspace, (100, 40)) as screen:
         screen.until_shown(ASKS)
-        await asyncio.sleep(SEEING_S)
         screen.type("y")
         screen.until_shown("the audit log cannot be written")
     assert await held(ground) == [held_id]

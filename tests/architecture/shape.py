@@ -16,10 +16,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {"core"},
     "vault": {"core"},
     "approvals": {"core"},
+    "results": {"core"},
+    # A repeat is bound to the same things as an approval.
+    "receipts": {"core", "approvals:digest"},
     "engines": {"core", "config", "procs"},
     "runs": {"core", "engines"},
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
-    "pipeline": {"core"},
+    "pipeline": {"core", "results"},
     "directory": {"core"},
     "search": set(),
     "sandbox": {"core", "config", "procs"},
@@ -30,11 +33,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "egress": {"core", "wire", "procs", "children:http"},
     "providers": {
         *("core", "config", "procs", "sandbox", "children", "settings", "providers/*"),
-        "runs:ports",
+        *("runs:ports", "results:store", "results:inlining"),
     },
     "providers/*": {
         *("core", "config", "procs", "sandbox", "children", "approvals", "pipeline:schemas"),
-        *("engines", "runs", "models", "ipc:environment", "search"),
+        *("engines", "runs", "models", "ipc:environment", "search", "results"),
         *("providers:table", "providers:source", "providers:context"),
     },
     "settings": {
@@ -43,12 +46,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "providers:table",
         *("runs:limits", "vault:options", "vault:references"),
     },
-    "control": {"core", "wire", "ipc", "approvals", "audit", "runs"},
+    "hosts": {"core", "config"},
+    "control": {"core", "wire", "ipc", "approvals", "audit", "runs", "receipts"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"control"},
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
-        *("directory", "engines", "runs", "oauth", "egress"),
+        *("directory", "engines", "runs", "oauth", "egress", "receipts", "results"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
         "web",
     },
@@ -98,6 +102,7 @@ ALSO_MAY_IMPORT = (
     Allowance("entry.py", {"shim", "cli"}, "every command begins here, and goes one of two ways"),
     Allowance("cli/*.py", {"config"}, "it reads the environment and shows problems"),
     Allowance("cli/verbs/doctor.py", {"sandbox"}, "it says which sandbox works here"),
+    Allowance("cli/verbs/parts/doctor/surroundings.py", {"sandbox"}, "it says what holds limits"),
     Allowance("cli/verbs/parts/servers.py", {"sandbox:limits"}, "it shows limits in words"),
     Allowance(
         "cli/verbs/parts/trusting/trust_items.py",
@@ -113,12 +118,29 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/find.py", {"search"}, "a catalogue is searched where no daemon runs, too"),
     Allowance("cli/verbs/egress.py", {"egress"}, "decisions are shown where no daemon runs, too"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
+    Allowance("cli/verbs/usage.py", {"audit"}, "as above"),
+    Allowance("cli/verbs/parts/hosts/leaving.py", {"audit:paths"}, "what proves the log stays"),
     Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
+    Allowance(
+        "cli/verbs/parts/calls/*.py",
+        {"receipts", "audit"},
+        "what is kept of calls is shown where no daemon runs, too",
+    ),
     Allowance("cli/verbs/parts/approving/lasting_rules.py", {"approvals", "audit"}, "as above"),
+    Allowance("cli/verbs/parts/questions.py", {"approvals:wording"}, "names are shown as asked"),
     Allowance("cli/verbs/parts/trusting/consent.py", {"approvals", "audit"}, "as above"),
+    Allowance("cli/verbs/parts/importing/*.py", {"hosts"}, "it knows what servers are for"),
+    Allowance("cli/verbs/*hosts/*.py", {"hosts"}, "files of hosts are changed by commands alone"),
+    Allowance(
+        "cli/verbs/parts/hosts/carrying_out.py",
+        {"vault"},
+        "secrets are put away on the way",
+    ),
+    Allowance("cli/verbs/parts/hosts/programs.py", {"procs:trial"}, "a host is asked about us"),
+    Allowance("cli/verbs/parts/doctor/remedies.py", {"procs:trial"}, "it runs what mends"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},
@@ -151,7 +173,10 @@ THIRD_PARTY = {
     "msgspec": Outsider(("*",), "values are frozen structs, decoded without a detour"),
     "httpx2": Outsider(_HTTP, "only the HTTP edges know the client"),
     "uvicorn": Outsider(_HTTP, "only the HTTP edges know the server"),
-    "yaml": Outsider(("config/front_matter.py",), "only front matter is YAML"),
+    "yaml": Outsider(
+        ("config/front_matter.py", "hosts/edits/yaml_edit.py"),
+        "only front matter is YAML, and the file of one host",
+    ),
     "jsonschema_rs": Outsider(("pipeline/*",), "arguments are checked in one gate"),
     "bpe_openai": Outsider(("cli/*",), "only the count of tokens needs a tokenizer"),
     "switchyard": Outsider(("providers/yard/*",), "one provider shows the local runtime"),
@@ -176,6 +201,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "daemon/caller.py",
         "switchboard.daemon.board.egress_questions.Attendant",
     ): "few have hosts that are asked about",
+    (
+        "pipeline/order.py",
+        "switchboard.pipeline.gates.results.ResultsGate",
+    ): "few bound results",
+    (
+        "results/reading_room.py",
+        "concurrent.futures.ThreadPoolExecutor",
+    ): "few results are that large",
     ("core/egress.py", "ipaddress"): "few have hosts of their own",
     ("config/key_positions.py", "bisect.bisect_left"): "few files have much to tell",
     **{
@@ -353,15 +386,32 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.cli.verbs.parts.auth.checks.login_findings",
     ): "few workspaces have a remote server",
     (
+        "cli/verbs/parts/approving/lasting_rules.py",
+        "switchboard.daemon.desk.ruled_tools.ruled_tools",
+    ): "most commands about approvals ask no server",
+    (
         "cli/verbs/parts/board.py",
         "switchboard.cli.verbs.parts.own_board.ask_own_board",
     ): "whoever asks the daemon needs no board of its own",
+    (
+        "hosts/edits/edit.py",
+        "switchboard.hosts.edits.yaml_edit",
+    ): "one host of many has YAML, and its reader takes 15 ms to load",
     ("config/front_matter.py", "yaml"): "only agents and skills have front matter",
     ("config/toml_text.py", "tomllib"): "few workspaces have a TOML file",
     (
         "daemon/board/runtime.py",
         "switchboard.daemon.board.engine.Engine",
     ): "listing tools needs no engine",
+    (
+        "daemon/board/runtime.py",
+        "switchboard.daemon.trees.board_trees.BoardTrees",
+    ): "listing tools needs no engine",
+    (
+        "daemon/board/runtime.py",
+        "switchboard.daemon.trees.own_trees.OwnTrees",
+    ): "few servers follow, and few sessions move",
+    ("children/trees/path_arguments.py", "urllib.parse.unquote"): "few arguments are addresses",
     (
         "daemon/board/assemble.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
@@ -382,7 +432,20 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.settings.consent.trusted_parts.changes_in_words",
     ): "few of them change",
     ("settings/consent/trusted_parts.py", "hashlib.sha256"): "as above",
+    ("settings/consent/spellings.py", "shlex.shlex"): "few command lines have a text for a shell",
     ("settings/servers.py", "switchboard.settings.trust.origin_of"): "as above",
+    (
+        "settings/server_rules.py",
+        "switchboard.settings.rules.follow_rules.judge_follow",
+    ): "few servers follow",
+    (
+        "settings/placing/placement.py",
+        "switchboard.settings.rules.follow_rules.standing_fault",
+    ): "few servers follow",
+    (
+        "settings/servers.py",
+        "switchboard.settings.fingerprints.in_development",
+    ): "few servers come from a workspace",
     (
         "sandbox/server_sandbox.py",
         "switchboard.sandbox.sandbox.platform_sandbox",
@@ -393,10 +456,22 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "few boards are guarded yet",
     ("daemon/board/sharing/shared_children.py", "switchboard.daemon.board.guard.Guard"): "as above",
     (
+        "daemon/board/sharing/shared_children.py",
+        "switchboard.receipts.book.CallBook",
+    ): "listing tools needs none",
+    (
+        "daemon/board/sharing/shared_children.py",
+        "switchboard.surface.results.result_bytes",
+    ): "as above",
+    (
         "daemon/sessions/login_path.py",
         "switchboard.procs.run.ProcessRun",
     ): "few hosts are started without a search path, and a first listing starts nothing",
     ("daemon/sessions/login_path.py", "switchboard.procs.spawn.SpawnSpec"): "as above",
+    (
+        "daemon/desk/used_tools.py",
+        "switchboard.audit.usage.count.UsageCount",
+    ): "few listings have a budget, and the log takes SQLite",
     (
         "children/listings/kept_words.py",
         "switchkit.locks.FolderLock",
@@ -426,6 +501,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("yard/source.py", "providers.yard.provider.YardProvider"),
             ("agents/source.py", "providers.agents.building.build_agents"),
             ("find/source.py", "providers.find.provider.FindProvider"),
+            ("find/source.py", "providers.find.ranking.Ranking"),
+            ("find/source.py", "providers.find.unheard.unheard_of"),
+            ("recall/source.py", "providers.recall.provider.RecallProvider"),
+            ("direct/source.py", "children.listings.host_rules.refused_tools"),
             ("direct/source.py", "children.server_launches.ServerLaunches"),
             ("direct/source.py", "providers.direct.exposure.DirectExposure"),
             ("direct/source.py", "providers.direct.provider.DirectProvider"),
@@ -464,6 +543,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "most daemons stay",
     ("daemon/serve.py", "switchboard.ipc.ledger.Ledger"): "mostly there is a daemon",
     ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
+    ("platform/linux.py", "select"): "only whoever sweeps asks",
     (
         "platform/linux.py",
         "signal.pidfd_send_signal",
@@ -473,6 +553,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("processes.py", "signal.SIGSTOP"): "as above",
     ("processes.py", "signal.SIGCONT"): "as above",
     ("processes.py", "switchkit.exits.wait_ended"): "as above",
+    ("platform/linux.py", "socket"): "whoever has one has loaded it",
     ("reaper.py", "switchkit.containers.begin_removal"): "few have servers in containers",
     ("containers.py", "json.loads"): "as above",
     ("containers.py", "json.dumps"): "as above",

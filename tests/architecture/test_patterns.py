@@ -32,7 +32,7 @@ _MADE_AT_RUN_TIME = {
 
 
 @attack("T1")
-@pytest.mark.timeout(330)
+@pytest.mark.timeout(630)
 def test_no_pattern_grows_faster_than_its_text() -> None:
     """A process of its own tries them, which a pattern without an end cannot hold up."""
     wanted = {
@@ -45,7 +45,7 @@ def test_no_pattern_grows_faster_than_its_text() -> None:
         cwd=_TESTS,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

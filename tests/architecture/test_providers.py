@@ -10,7 +10,7 @@ from switchboard.providers.table import TABLE
 ALSO_WORDS_OF_FILES = {
     "suites": ("settings/", "config/"),
     # How much a client is listed: everything, as if it were connected directly.
-    "direct": ("settings/fields.py",),
+    "direct": ("settings/fields.py", "settings/servers.py", "cli/verbs/tokens.py"),
 }
 # A verb that is about what one provider has.
 VERBS = {

@@ -14,7 +14,7 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "git": {"core", "project"},
     "runtime": {"core", "files", "config", "project"},
     "control": _STATE,
-    "queries": _STATE,
+    "queries": {*_STATE, "control"},
     "worktrees": {*_STATE, "control"},
     "supervisor": {*_STATE, "control"},
     "api": {*_STATE, "control", "queries", "worktrees"},
@@ -30,6 +30,7 @@ _RARE_READ = (
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
+    ("core/slugs.py", "unicodedata.normalize"): "few names need its tables",
     ("core/fast_import.py", "urllib.parse.quote_from_bytes"): "nothing here asks for it",
     ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
     ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
@@ -42,11 +43,13 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("control/actions.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
-    ("control/actions.py", "switchyard.runtime.runs.all_runs"): "few commands need it",
+    ("control/actions.py", "switchyard.runtime.branches.known_target"): "few commands need it",
+    ("control/actions.py", "switchyard.runtime.runs.all_runs"): "as above",
     (
         "control/actions.py",
         "switchyard.runtime.checkouts.stored_checkouts",
     ): "as above",
+    ("runtime/resolving.py", "socket.getaddrinfo"): "most questions are not about names",
     ("queries/services.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("queries/services.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,
     (

@@ -14,7 +14,8 @@ from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
-from switchboard.core.audit import AuditRecord, AuditRow, Verification, stamp
+from switchboard.core.audit import AuditRecord, AuditRow, Verification
+from switchboard.core.stamps import stamp
 
 
 def a_record(

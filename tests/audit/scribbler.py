@@ -9,8 +9,9 @@ from pathlib import Path
 
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.writer import AuditWriter
-from switchboard.core.audit import AuditRecord, stamp
+from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault
+from switchboard.core.stamps import stamp
 
 
 async def main() -> None:

@@ -17,8 +17,9 @@ from switchboard.audit.kept.kept_records import KeptRecords, outlives
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
-from switchboard.core.audit import AuditApproval, AuditMark, AuditRecord, stamp
+from switchboard.core.audit import AuditApproval, AuditMark, AuditRecord
 from switchboard.core.events import AuditFlooded
+from switchboard.core.stamps import stamp
 
 SMALL = 24 << 10
 APPROVED = AuditApproval(decision="approved", id="q1", mode="once", channel="cli")
@@ -72,6 +73,23 @@ async def test_a_flood_of_calls_that_only_read_pushes_out_only_its_own_records(
     assert found.findings == ()
     # These two, and the notes about segments that were given up meanwhile.
     assert found.kept > 2
+
+
+@attack("T27")
+async def test_a_flood_of_refused_calls_pushes_out_only_its_own_records(ground: Ground) -> None:
+    """To be refused costs nothing, and each of them would have changed something."""
+    async with ground.writing(segment_bytes=SMALL) as writer:
+        await writer.append(a_record("approval.decided", "wipe", approval=APPROVED))
+        await writer.append(a_record("tool.call.started", "wipe", side_effects=True))
+        for number in range(400):
+            writer.post(a_record("tool.call.refused", f"tried-{number}", side_effects=True))
+            if number % 15 == 14:
+                await writer.flush()
+    calls = ground.calls()
+    assert calls[:2] == ["wipe", "wipe"]
+    assert "tried-0" not in calls
+    assert calls[-1] == "tried-399"
+    assert ground.verified().findings == ()
 
 
 def change(ground: Ground, statement: str) -> None:

@@ -132,7 +132,7 @@ async def _specs_of_sessions(folder: Path, entry: ServerEntry) -> list[list[Tool
             assert isinstance(board, RunningBoard)
             for name in ("one", "two"):
                 desk.runtime.events.emit(SessionOpened(session_id=name, via="stdio"))
-                for source in board.open().children:
+                for source in board.open().sources.values():
                     await source.of(a_session(name)).tools_now()
             return [
                 [each.spec for each in await _offers(board, "subtools", a_session(name))]

@@ -1,6 +1,7 @@
 """`add`: everything that a server takes can be typed, and no secret is written down unsaid."""
 
 import json
+import shlex
 
 import pytest
 
@@ -16,18 +17,20 @@ def added(workspace: Workspace, name: str = "x") -> Json:
 
 
 def test_what_a_server_takes_can_be_typed(workspace: Workspace) -> None:
-    words = ("--sandbox", "default", "--expose", "tools", "--scope", "session", "--timeout", "90s")
+    sandbox = ("--sandbox", "default", "--allow-network")
+    words = (*sandbox, "--expose", "tools", "--scope", "session", "--timeout", "90s")
     done = typed(workspace, "add", "x", *words, "--", "sh")
     assert done.code == 0, done.err
     assert added(workspace) == {
         "command": "sh",
         "sandbox_profile": "default",
+        "allow_network": True,
         "expose": "tools",
         "scope": "session",
         "rpc_timeout_ms": 90_000,
     }
     (listed,) = switchboard(workspace, "list", "--json", env=UNTRUSTING).report["servers"]
-    assert (listed["trust"], listed["sandbox"]) == ("trusted", "default")
+    assert (listed["trust"], listed["sandbox"]) == ("trusted", "default, network")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,7 @@ def test_a_time_is_written_as_people_write_it(
         ("--timeout", "0", "--", "sh"),
         ("--sandbox", "tight", "--", "sh"),
         ("--scope", "all", "--", "sh"),
+        ("--allow-network", "--", "sh"),
         ("--expose", "none", "--", "sh"),
         ("--header", "X-A=1", "--", "sh"),
         ("--header", "novalue", "--url", "https://x.example/mcp"),
@@ -56,6 +60,44 @@ def test_what_makes_no_sense_is_refused(workspace: Workspace, words: tuple[str, 
     done = switchboard(workspace, "add", "x", *words)
     assert (done.code, done.out) == (2, "")
     assert not (workspace.settings / "mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "corrected"),
+    [
+        (("x", "npx", "-y", "foo"), "switchboard add x -- npx -y foo"),
+        (("x", "my prog"), "switchboard add x -- 'my prog'"),
+        (("x", "sh", "-c", "it's"), "switchboard add x -- sh -c 'it'\\''s'"),
+        (
+            ("x", "--scope", "user", "docker", "run", "--env", "A=b", "image"),
+            "switchboard add x --scope user -- docker run --env A=b image",
+        ),
+        (
+            ("x", "uvx", "foo", "--timeout", "5m", "--expose=tools"),
+            "switchboard add x --timeout 5m --expose=tools -- uvx foo",
+        ),
+    ],
+)
+def test_a_command_without_dashes_is_answered_with_the_line_to_type(
+    workspace: Workspace, words: tuple[str, ...], corrected: str
+) -> None:
+    done = switchboard(workspace, "add", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "a command stands after `--`" in done.err
+    assert done.err.endswith(f"\n\nhint: {corrected}\n")
+    again = switchboard(workspace, *shlex.split(corrected)[1:])
+    assert again.code == 0, again.err
+    assert added(workspace)["command"] == shlex.split(corrected.partition(" -- ")[2])[0]
+
+
+def test_a_url_after_the_name_is_a_remote_server(workspace: Workspace) -> None:
+    assert switchboard(workspace, "add", "x", "https://x.example/mcp").code == 0
+    assert added(workspace) == {"transport": "http", "url": "https://x.example/mcp"}
+    nameless = switchboard(workspace, "add", "https://x.example/mcp")
+    assert nameless.code == 2
+    assert nameless.err.endswith("hint: switchboard add docs https://x.example/mcp\n")
+    both = switchboard(workspace, "add", "y", "https://x.example/mcp", "--", "sh")
+    assert (both.code, both.out) == (2, "")
 
 
 def test_headers_are_written_both_ways(workspace: Workspace) -> None:

@@ -19,10 +19,11 @@ from support.requirements import requirement
 from support.workspace import Workspace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.store import SqliteAudit
-from switchboard.core.audit import AuditApproval, AuditRecord, stamp
+from switchboard.core.audit import AuditApproval, AuditRecord
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era
+from switchboard.core.stamps import stamp
 from switchboard.core.visibility import Visibility
 from switchboard.pipeline.order import build_road
 from switchboard.surface.results import fault_parts
@@ -251,3 +252,16 @@ def test_follow_shows_records_as_they_come(filled: Workspace) -> None:
         assert second["record"]["correlation_id"] == "s1-8"
         tail.send_signal(signal.SIGINT)
         assert tail.wait(PATIENCE) == 130
+
+
+def test_the_log_is_whole_after_switchboard_was_taken_off_the_machine_and_set_up_again(
+    filled: Workspace,
+) -> None:
+    before = switchboard(filled, "audit", "verify")
+    assert before.code == 0, before.out
+    done = switchboard(filled, "uninstall", "--all", "--yes", apart=True)
+    assert done.code == 0, done.err
+    after = switchboard(filled, "audit", "verify")
+    assert (after.code, after.out) == (0, before.out)
+    write(filled, [a_record("s3-1")])
+    assert switchboard(filled, "audit", "verify").code == 0

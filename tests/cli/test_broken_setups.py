@@ -313,8 +313,13 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 def test_a_damaged_record_of_trust(workspace: Workspace) -> None:
     workspace.echo_child("one")
+
+    def findings_now() -> list[Json]:
+        done = switchboard(workspace, "doctor", "--json", env=UNTRUSTING)
+        return [each for each in done.report["findings"] if "trust.json" in each["subject"]]
+
+    assert findings_now() == []
     (workspace.home / "trust.json").write_text("{", "utf-8")
-    done = switchboard(workspace, "doctor", "--json", env=UNTRUSTING)
-    told = [each for each in done.report["findings"] if "trust.json" in each["subject"]]
-    assert len(told) == 1
-    assert told[0]["hint"]
+    (told,) = findings_now()
+    assert told["message"] == "the record of trust is damaged; nothing of a workspace is trusted"
+    assert told["hint"]

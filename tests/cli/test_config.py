@@ -59,6 +59,16 @@ def test_a_value_is_explained_with_what_it_replaced(workspace: Workspace) -> Non
     assert [step["value"] for step in report["replaced"]] == [60000]
 
 
+def test_a_default_is_from_no_file_though_its_section_is_in_one(workspace: Workspace) -> None:
+    workspace.config_toml('[results]\nmode = "passthrough"\n', scope="home")
+    shown = switchboard(workspace, "config", "show").out.splitlines()
+    assert 'results.keep = "24h"  # default' in shown
+    (mode,) = (line for line in shown if line.startswith("results.mode = "))
+    assert "config.toml:" in mode
+    explained = switchboard(workspace, "config", "explain", "results.keep").out
+    assert explained == 'results.keep = "24h"\n  from default\n'
+
+
 def test_a_key_that_is_not_there_is_guessed(workspace: Workspace) -> None:
     done = switchboard(workspace, "config", "explain", "timeouts.rpc_ms")
     assert (done.code, done.out) == (1, "")

@@ -1,6 +1,7 @@
 """`doctor`: every kind of trouble is found, with what to type next."""
 
 import contextlib
+import shlex
 import socket
 import sqlite3
 
@@ -185,19 +186,66 @@ def test_a_port_that_somebody_has_is_found(workspace: Workspace) -> None:
         ("npm error code E404", "does not find the package", "`args`"),
         ("npm error code SELF_SIGNED_CERT_IN_CHAIN", "certificate", "NODE_EXTRA_CA_CERTS"),
         ("npm warn EBADENGINE Unsupported engine", "another version of Node", "node --version"),
+        ("python3: No module named mcp_server_tiem", "the module `mcp_server_tiem`", "`args`"),
+        ("Error: Cannot find module 'dist/index.js'", "Node does not find", "path in `args`"),
+        ("Cannot connect to the Docker daemon at x. Is it up?", "Docker is not", "start Docker"),
+        (
+            "Error: FOO_API_KEY environment variable is required",
+            "it wants the variable `FOO_API_KEY`",
+            '"secret_env": {"FOO_API_KEY": "env:FOO_API_KEY"}',
+        ),
+        ("Missing required environment variable: X_TOKEN", "variable `X_TOKEN`", "export X_TOKEN"),
     ],
 )
 def test_deep_names_the_usual_causes(
     workspace: Workspace, words: str, cause: str, fix: str
 ) -> None:
     runner = workspace.user_home / "npx"
-    runner.write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n", "utf-8")
+    runner.write_text(f"#!/bin/sh\ncat >&2 <<'E'\n{words}\nE\nexit 1\n", "utf-8")
     runner.chmod(0o700)
     workspace.mcp_json({"fetched": server([runner, "-y", "some-package"])})
     (finding,) = found(workspace, "fetched_suite", "--deep")
     assert cause in finding["message"]
     assert words in finding["message"]
     assert fix in finding["hint"]
+
+
+@pytest.mark.parametrize("script", ["exit 1", "sleep 600"])
+def test_the_command_to_try_is_the_real_one(workspace: Workspace, script: str) -> None:
+    program = workspace.user_home / "my server"
+    program.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    program.chmod(0o700)
+    workspace.mcp_json({"own": server([program, workspace.root], rpc_timeout_ms=1500)})
+    (finding,) = found(workspace, "own_suite", "--deep")
+    line = shlex.join([str(program), str(workspace.root)])
+    assert f"try it at a terminal: {line}" in finding["hint"]
+
+
+def test_deep_tells_nothing_twice(workspace: Workspace) -> None:
+    workspace.mcp_json(
+        {
+            "my server": {"command": "no-such-program"},
+            "long": {"command": "npx -y @some/package"},
+            "keyed": {"command": "true", "secret_env": {"KEY": "env:NOT_SET_ANYWHERE"}},
+        }
+    )
+    report = switchboard(workspace, "doctor", "--deep", "--json").report
+    told = {each["subject"]: each for each in report["findings"] if each["severity"] == "error"}
+    assert set(told) == {"my server", "long", "keyed"}
+    *_, command = told["my server"]["hint"].partition("see who names it: switchboard ")
+    assert switchboard(workspace, *shlex.split(command)).code == 0
+    called = switchboard(workspace, "call", "long", "x")
+    assert "the command `npx -y @some/package` was not found" in called.err
+
+
+def test_a_file_that_cannot_be_read_is_not_taken_for_none(workspace: Workspace) -> None:
+    workspace.mcp_json({}).write_text('{"mcpServers": {', "utf-8")
+    for verb in ("doctor", "list"):
+        done = switchboard(workspace, verb)
+        assert done.code == 1
+        assert ".switchboard/mcp.json:1" in done.out + done.err
+        assert "no server is configured" not in done.out + done.err
+        assert "switchboard add" not in done.out + done.err
 
 
 def test_deep_shows_what_a_server_printed_instead_of_messages(workspace: Workspace) -> None:
@@ -209,3 +257,28 @@ def test_deep_shows_what_a_server_printed_instead_of_messages(workspace: Workspa
     assert "web-server" in finding["message"]
     assert "Listening on port 3000" in finding["message"]
     assert "rpcTimeoutMs" not in finding["hint"]
+
+
+def test_a_host_that_starts_what_is_gone_is_found_and_install_mends_it(
+    workspace: Workspace,
+) -> None:
+    gone = workspace.user_home / "old" / "switchboard"
+    path = workspace.user_home / ".codex/config.toml"
+    path.parent.mkdir()
+    path.write_text(f'[mcp_servers.switchboard]\ncommand = "{gone}"\nargs = ["mcp"]\n', "utf-8")
+    done = switchboard(workspace, "doctor")
+    assert f"Codex: it starts `{gone}`, which is not there" in done.out
+    assert "hint: switchboard install codex\n" in done.out
+    assert switchboard(workspace, "install", "codex", "--yes", apart=True).code == 0
+    assert "which is not there" not in switchboard(workspace, "doctor").out
+
+
+def test_limits_are_told_with_what_holds_them(workspace: Workspace) -> None:
+    workspace.mcp_json({"small": {"command": "true", "limits": {"memory": "1G"}}}, scope="home")
+    report = switchboard(workspace, "doctor", "--json").report
+    first, second = [each for each in report["findings"] if each["subject"] == "limits"]
+    assert first["message"] == "small: at most memory 1G"
+    # Which of both it is depends on who started the tests.
+    is_held = second["message"].startswith("control groups hold `memory`")
+    assert is_held or "no control groups for them: " in second["message"]
+    assert is_held or "Delegate=yes" in second["hint"]

@@ -65,7 +65,7 @@ def test_the_demonstration_shows_the_main_job(shown: str) -> None:
 
 
 async def test_the_lines_that_it_gives_work(shown: str) -> None:
-    launch = shlex.split(line_after(shown, "(stdio)", "Claude Code: run\n"))
+    launch = shlex.split(line_after(shown, "(stdio)", "this example is:\n"))
     assert launch[:4] == ["claude", "mcp", "add", "switchboard"]
     command = launch[launch.index("--") + 1 :]
     async with talking_to(
@@ -74,9 +74,9 @@ async def test_the_lines_that_it_gives_work(shown: str) -> None:
         await client.initialize()
         assert set(await client.tools()) == set(SERVERS)
         await client.close()
-    http = line_after(shown, "(HTTP)", "Claude Code: run\n")
+    http = line_after(shown, "(HTTP)", "Claude Code:\n")
     assert "--header 'Authorization: Bearer ${SWITCHBOARD_TOKEN}'" in http
-    codex = shown.split("(HTTP)")[1].split("config.toml\n")[1].split("\n\n", maxsplit=1)[0]
+    codex = shown.split("(HTTP)")[1].split("config.toml:\n")[1].split("\n\n", maxsplit=2)[0]
     assert tomllib.loads(codex)["mcp_servers"]["switchboard"]["bearer_token_env_var"]
     wait_until_none_mention(str(EXAMPLE))
 

@@ -9,8 +9,10 @@ from support.workspace import Workspace
 
 BETTER = {
     "guard": True,
-    "results": {"mode": "passthrough"},
-    "introspection": {"mode": "auto"},
+    "surface_tokens": "balanced",
+    "results": {"mode": "passthrough", "inline_tokens": 8_000},
+    "introspection": {"mode": "auto", "format": "signatures"},
+    "surface": {"split": "auto"},
     "timeouts": {"rpc_ms": 300_000},
 }
 
@@ -30,7 +32,14 @@ def test_the_first_server_of_somebody_brings_settings_along(
     text = settings_of(workspace) or ""
     assert tomllib.loads(text) == BETTER
     # Each of them after the reason for it.
-    for table in ("guard = true", "[results]", "[introspection]", "[timeouts]"):
+    for table in (
+        "guard = true",
+        "surface_tokens",
+        "[results]",
+        "[introspection]",
+        "[surface]",
+        "[timeouts]",
+    ):
         before = text.partition(f"\n{table}")[0].splitlines()
         assert before[-1].startswith("# ")
     shown = switchboard(workspace, "config", "show", "--json", env=UNTRUSTING)

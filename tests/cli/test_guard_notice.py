@@ -50,4 +50,5 @@ def test_a_home_can_go_without_also_where_a_workspace_was_prepared(workspace: Wo
     assert switchboard(workspace, "init").code == 0
     assert "guard      on (by default)\n" in switchboard(workspace, "doctor", env=SAYS_NOTHING).out
     workspace.config_toml("guard = false\n", scope="home")
-    assert "guard      off (from " in switchboard(workspace, "doctor").out
+    shown = switchboard(workspace, "doctor").out
+    assert "guard      off (from ~/.switchboard/config.toml:1)\n" in shown

@@ -1,8 +1,7 @@
 """`init`: a workspace is prepared, and nothing that exists is changed."""
 
 import json
-import tomllib
-from pathlib import Path
+import os
 
 import pytest
 
@@ -47,49 +46,14 @@ def test_a_fresh_workspace_gets_a_configuration(fresh: Workspace) -> None:
     assert switchboard(fresh, "config", "check").code == 0
 
 
-def test_the_lines_for_the_clients_are_what_the_clients_read(fresh: Workspace) -> None:
-    fresh.env.pop("ENABLE_MCP_SERVER_SURFACE", None)
-    clients = {
-        each["client"]: each for each in switchboard(fresh, "init", "--json").report["clients"]
-    }
-    assert clients["Claude Code"]["text"].startswith("claude mcp add switchboard -- ")
-    codex = tomllib.loads(clients["Codex"]["text"])["mcp_servers"]["switchboard"]
-    assert codex["args"] == ["mcp"]
-    assert codex["supports_parallel_tool_calls"] is True
-    assert codex["tool_timeout_sec"] == 3_600
-    # Our gate asks, so theirs need not.
-    assert codex["default_tools_approval_mode"] == "approve"
-    rule = clients["Claude Code"]
-    assert rule["beside_file"] == "~/.claude/settings.json"
-    assert json.loads(rule["beside"]) == {"permissions": {"allow": ["mcp__switchboard"]}}
-    roots = {
-        "opencode": "mcp",
-        "Gemini CLI": "mcpServers",
-        "Claude Desktop": "mcpServers",
-        "Windsurf": "mcpServers",
-        "Zed": "context_servers",
-    }
-    for client, root in roots.items():
-        assert "switchboard" in json.loads(clients[client]["text"])[root]
-    assert Path(codex["command"]).name == "switchboard"
-    code = json.loads(clients["VS Code"]["text"])["servers"]["switchboard"]
-    assert (code["type"], code["args"][-1]) == ("stdio", "${workspaceFolder}")
-    assert "switchboard" in json.loads(clients["Cursor"]["text"])["mcpServers"]
-
-
-def test_where_nobody_asks_hosts_are_not_told_to_let_everything_pass(workspace: Workspace) -> None:
-    workspace.config_toml(
-        'guard = false\n[mcp_servers.x]\ncommand = "a"\nsecret_env = { T = "env:GH_TOKEN" }\n',
-        scope="home",
-    )
-    workspace.config_toml("# nothing\n")
-    clients = switchboard(workspace, "init", "--json").report["clients"]
-    lines = {each["client"]: each for each in clients}
-    codex = tomllib.loads(lines["Codex"]["text"])["mcp_servers"]["switchboard"]
-    assert "default_tools_approval_mode" not in codex
-    # Codex passes on only what is named.
-    assert codex["env_vars"] == ["GH_TOKEN"]
-    assert all(not each.get("beside") for each in clients)
+def test_the_hosts_of_this_machine_are_named_until_they_know_us(fresh: Workspace) -> None:
+    fresh.env["PATH"] = os.pathsep.join(["/usr/bin", "/bin"])
+    assert "switchboard install HOST" in switchboard(fresh, "init").err
+    (fresh.user_home / ".codex").mkdir()
+    done = switchboard(fresh, "init")
+    assert "to put the servers of Codex behind Switchboard: switchboard setup" in done.err
+    assert switchboard(fresh, "install", "codex", "--yes", apart=True).code == 0
+    assert "Codex" not in switchboard(fresh, "init").err
 
 
 def test_a_second_time_changes_nothing(fresh: Workspace) -> None:
@@ -133,7 +97,7 @@ def test_who_still_starts_what_was_copied_is_told(fresh: Workspace) -> None:
     done = switchboard(fresh, "init", "--import", env=UNTRUSTING)
     where = ".mcp.json, .vscode/mcp.json"
     assert f"the clients of {where} still start these servers themselves: " in done.err
-    assert f"hint: remove them from {where}, and put the lines above in their place\n" in done.err
+    assert f"hint: remove them from {where}\n" in done.err
     assert "still start" not in switchboard(fresh, "init", env=UNTRUSTING).err
 
 

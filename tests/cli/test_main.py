@@ -49,10 +49,15 @@ def test_python_m_is_the_same_program(workspace: Workspace) -> None:
     assert done.stdout == f"switchboard {__version__}\n"
 
 
+def test_without_a_command_the_help_is_shown(workspace: Workspace) -> None:
+    shown = switchboard(workspace)
+    assert shown == switchboard(workspace, "--help")
+    assert (shown.code, shown.err) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("words", "err"),
     [
-        ((), "error: a command is missing\n\nhint: switchboard --help\n"),
         (
             ("lst",),
             "error: there is no command `lst`\n\nhint: did you mean `switchboard list`?\n",
@@ -81,7 +86,18 @@ def test_python_m_is_the_same_program(workspace: Workspace) -> None:
         (("list", "-C", "--json"), None),
         (("list", "--json=yes"), None),
         (("call",), "error: `SUITE` is missing\n\nhint: switchboard call --help\n"),
-        (("--quux",), None),
+        (
+            ("--quux",),
+            "error: `switchboard` has no option `--quux`\n\nhint: switchboard --help\n",
+        ),
+        (
+            ("--versoin",),
+            "error: `switchboard` has no option `--versoin`\n\nhint: did you mean `--version`?\n",
+        ),
+        (
+            ("list", "-y"),
+            "error: `switchboard list` has no option `-y`\n\nhint: switchboard list --help\n",
+        ),
         (("version", "x"), None),
         (("help", "list", "x"), None),
     ],

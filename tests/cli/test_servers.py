@@ -88,6 +88,9 @@ def test_a_global_server_lies_in_the_home_and_needs_no_trust(workspace: Workspac
     assert not (workspace.settings / "mcp.json").exists()
     (listed,) = switchboard(workspace, "list", "--json", env=UNTRUSTING).report["servers"]
     assert (listed["scope"], listed["trust"]) == ("home", "own")
+    assert "login" not in done.err
+    remote = switchboard(workspace, "add", "crm", "https://crm.example/mcp", "--global")
+    assert "if it wants a login: switchboard login crm\n" in remote.err
 
 
 def test_a_command_that_is_not_there_is_added_with_a_warning(workspace: Workspace) -> None:
@@ -104,6 +107,24 @@ def test_an_existing_server_is_replaced_only_when_asked(workspace: Workspace) ->
     assert written(workspace)["mcpServers"]["x"] == {"command": "one"}
     assert switchboard(workspace, "add", "x", "--replace", "--", "two").code == 0
     assert written(workspace)["mcpServers"]["x"] == {"command": "two"}
+
+
+def test_adding_a_server_does_not_hide_the_users_own_of_that_name_unasked(
+    workspace: Workspace,
+) -> None:
+    workspace.mcp_json({"files": {"command": "echo", "args": ["real"]}}, scope="home")
+    refused = switchboard(workspace, "add", "files", "--", "true")
+    assert refused.code == 2
+    assert "runs `echo real`" in refused.err
+    assert "say `--replace`" in refused.err
+    listed = switchboard(workspace, "list", "--json").report["servers"]
+    assert [(each["scope"], each["target"]) for each in listed] == [("home", "echo real")]
+    meant = switchboard(workspace, "add", "files", "--replace", "--", "true")
+    assert meant.code == 0, meant.err
+    assert "in this workspace it hides your own `files`" in meant.err
+    # The other way round nothing is lost, but what is added is not seen here.
+    again = switchboard(workspace, "add", "files", "--global", "--replace", "--", "true")
+    assert "in this workspace it is hidden by `files` of .switchboard/mcp.json" in again.err
 
 
 @pytest.mark.parametrize(
@@ -163,6 +184,20 @@ def test_the_report_of_remove_names_the_file(workspace: Workspace) -> None:
     switchboard(workspace, "add", "g", "--global", "--", "true")
     report = switchboard(workspace, "remove", "g", "--json").report
     assert (report["name"], report["scope"]) == ("g", "home")
+
+
+def test_several_servers_are_removed_at_once_or_none_is(workspace: Workspace) -> None:
+    workspace.mcp_json({"a": {"command": "true"}, "b": {"command": "true"}})
+    switchboard(workspace, "add", "g", "--global", "--", "true")
+    wrong = switchboard(workspace, "remove", "a", "g", "nobody")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "`nobody`" in wrong.err
+    assert set(written(workspace)["mcpServers"]) == {"a", "b"}
+    done = switchboard(workspace, "remove", "a", "g", "a")
+    assert done.code == 0
+    assert [line.split()[1] for line in done.out.splitlines()] == ["a", "g"]
+    assert set(written(workspace)["mcpServers"]) == {"b"}
+    assert switchboard(workspace, "remove", "g").code == 1
 
 
 def test_a_server_of_another_file_is_not_removed(workspace: Workspace) -> None:
@@ -402,6 +437,8 @@ def test_servers_that_clash_are_shown_as_left_out(workspace: Workspace) -> None:
     listed = switchboard(workspace, "list")
     assert listed.out.count("LEFT OUT") == 2
     assert "left out: a: its suite would be named `Notes`, as is that of `b`" in listed.err
+    # Once, and not as a warning as well.
+    assert listed.err.count("its suite would be named `Notes`") == 1
     assert "no server is configured" not in listed.err
     called = switchboard(workspace, "call", "a", "x")
     assert called.code == 1

@@ -1,5 +1,7 @@
 """Tables of a terminal: none is wider than it, and what matters most is whole."""
 
+import time
+
 import pytest
 from msgspec.structs import replace
 
@@ -8,11 +10,12 @@ from support.workspace import Workspace, child_command, server
 from switchboard.cli.report import Report
 from switchboard.cli.verbs.agents import AgentsReport, ListedAgent
 from switchboard.cli.verbs.approvals import ApprovalsReport, ListedApproval
+from switchboard.cli.verbs.calls import CallsReport, ListedCall
 from switchboard.cli.verbs.parts.servers import ListedServer
 from switchboard.cli.verbs.runs import ListedRun, RunsReport
 from switchboard.cli.verbs.servers.list import ListReport
 from switchboard.cli.verbs.status import StatusReport
-from switchboard.control.status import ChildStatus, little_known
+from switchboard.control.status import BoardStatus, ChildStatus, little_known
 from switchkit.cli.style import Style
 
 LONG = "a sentence that goes on and on, with \N{CJK UNIFIED IDEOGRAPH-6F22} in it, " * 4
@@ -153,3 +156,50 @@ def test_a_terminal_of_60_columns_shows_a_row_a_line_and_a_pipe_all_of_it(
 def test_help_fits_into_80_columns(workspace: Workspace, verb: str) -> None:
     shown = switchboard(workspace, verb, "--help").out.partition("Examples:")[0]
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+def test_a_failed_call_is_coloured_and_its_subtool_survives_a_narrow_terminal() -> None:
+    worst = ListedCall(
+        id="b547e99982-10",
+        session="b547e99982",
+        client="codex-mcp-client 0.166.0",
+        tool="write_file",
+        suite="everything_suite_read",
+        came_at=AT,
+        ended_at=AT,
+        state="permission_denied",
+        queue_s=0.27,
+        work_s=1.5,
+        human_s=20.7,
+        answer="delivered",
+    )
+    well = replace(worst, state="ok", suite="")
+    lines = list(CallsReport(calls=(worst, well)).lines(Style(is_on=True, columns=80)))
+    assert "\x1b[31mpermission_denied\x1b[0m" in lines[1]
+    assert "\x1b" not in lines[2]
+    plain = [line.replace("\x1b[31m", "").replace("\x1b[0m", "") for line in lines[1:]]
+    assert all(len(line) <= 80 and "\\x1b" not in line for line in plain), plain
+    assert all("write_file" in line for line in plain)
+    # What is marked up takes no more room than what is not.
+    assert plain[0].index("delivered") == plain[1].index("delivered")
+
+
+def test_status_says_which_board_a_server_does_not_run_for_and_how_old_an_error_is() -> None:
+    board = BoardStatus(
+        number=1, workspace="/w", config="", servers=2, tools=2, sessions=1, age_s=1
+    )
+    other = replace(board, number=2, differs=("LANG", "NO_PROXY"))
+    idle = replace(CHILD, name="slow", boards=(1,), last_error="", pid=0)
+    apart = replace(idle, boards=(2,), apart=other.differs, is_running=True, pid=7)
+    also = replace(apart, name="memory", pid=8)
+    part = replace(apart, name="github", apart=("LANG",), pid=9)
+    failed = replace(part, apart=(), last_error="it went", last_error_at=time.time() - 130)
+    children = (idle, apart, also, part, failed)
+    daemon = replace(little_known(1, ""), boards=(board, other), children=children)
+    lines = list(StatusReport(is_running=True, home="/h", daemon=daemon).lines(Style(columns=0)))
+    assert "not running for board 1: slow" in lines
+    processes = "slow, memory of board 2 have processes of their own"
+    assert f"{processes} by all that the board differs in" in lines
+    assert "github of board 2 has a process of its own by LANG" in lines
+    assert any(line.endswith("2 min ago: it went") for line in lines)
+    assert sum("NO_PROXY" in line for line in lines) == 1

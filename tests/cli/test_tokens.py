@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from cli.commands import switchboard
+from cli.commands import Finished, switchboard
 from support.daemons import shim
 from support.requirements import requirement
 from support.tokenizer import tokens
@@ -44,6 +44,17 @@ def test_suites_of_the_reference_servers_need_a_tenth_of_the_tokens(workspace: W
     assert report["direct"] > 5_000
     assert report["direct"] == sum(each["direct"] for each in report["servers"])
     assert report["saved_percent"] >= 90
+    surfaces = {each["surface"]: each for each in report["surfaces"]}
+    assert list(surfaces) == ["direct", "all suites", "lean", "balanced"]
+    assert surfaces["direct"]["listing"] == report["direct"]
+    assert surfaces["lean"]["listing"] < surfaces["all suites"]["listing"]
+    assert surfaces["lean"]["tools"] == 3
+    # Every tool is told, so that no trip is made to discover one.
+    assert surfaces["balanced"]["listing"] <= 1_250
+    cheapest = min(surfaces.values(), key=lambda each: each["session"])
+    assert cheapest["surface"] == "balanced"
+    assert surfaces["balanced"]["session_saved_percent"] > 15
+    assert [name for name, each in surfaces.items() if each["is_in_use"]] == ["all suites"]
 
 
 @requirement("S2.78")
@@ -53,7 +64,8 @@ def test_suites_of_the_example_need_a_tenth_of_the_tokens(workspace: Workspace) 
     assert switchboard(workspace, *words, "--json").report["saved_percent"] >= 90
     table = switchboard(workspace, *words).out.splitlines()
     assert table[0].split() == ["SUITE", "TOOLS", "DIRECT", "SHOWN", "SAVED"]
-    assert table[-1].split()[0] == "total"
+    assert [row.split()[0] for row in table if row.startswith("total")] == ["total"]
+    assert table[-1].split()[0] == "balanced"
 
 
 def test_a_server_that_fails_is_named_and_not_counted(workspace: Workspace) -> None:
@@ -61,7 +73,8 @@ def test_a_server_that_fails_is_named_and_not_counted(workspace: Workspace) -> N
     workspace.child("gone", child_command("misbehaving_child", "exit-at-once"))
     done = switchboard(workspace, "tokens")
     assert done.code == 1
-    assert [line.split()[0] for line in done.out.splitlines()] == ["SUITE", "one_suite", "total"]
+    servers = done.out.partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in servers] == ["SUITE", "one_suite", "total"]
     assert done.err.startswith("error: gone_suite: ")
 
 
@@ -90,22 +103,53 @@ def test_tokens_takes_nothing_else(workspace: Workspace, words: tuple[str, ...])
     assert switchboard(workspace, *words).code == 2
 
 
-def test_the_calls_of_a_session_are_summed_up_from_the_audit_log(workspace: Workspace) -> None:
+async def test_the_calls_of_a_session_are_summed_up_from_the_audit_log(
+    workspace: Workspace,
+) -> None:
     workspace.config_toml("guard = true\n", scope="home")
     workspace.echo_child("one")
-    nothing = switchboard(workspace, "tokens", "--session", "last")
+    nothing = await _tokens_of(workspace, "last")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "no call of it was counted" in nothing.err
-    shown = switchboard(workspace, "introspect", "one", "--json")
-    assert shown.code == 0, shown.err
-    report = switchboard(workspace, "tokens", "--session", "last", "--json").report
+    assert "no call of a client was counted" in nothing.err
+    async with shim(workspace) as client:
+        result = await client.call("one_suite", {"action": "introspect"})
+        await client.close()
+    told = tokens(result["content"][0]["text"])
+    report = (await _tokens_of(workspace, "last", "--json")).report
     [cost] = report["tools"]
     assert (cost["suite"], cost["tool"], cost["calls"]) == ("one_suite", "one_suite", 1)
-    [suite] = shown.report["suites"]
-    read = tokens(json.dumps({"tools": suite["tools"]}, separators=(",", ":")))
-    assert 0.75 * read <= cost["read"] <= 1.4 * read
+    assert 0.75 * told <= cost["read"] <= 1.4 * told
     assert cost["wrote"] > 0
     assert (report["calls"], report["read"]) == (1, cost["read"])
-    named = switchboard(workspace, "tokens", "--session", report["session"])
+    named = await _tokens_of(workspace, report["session"])
     assert [line.split()[0] for line in named.out.splitlines()] == ["TOOL", "one_suite", "total"]
     assert "tokens are estimated" in named.err
+
+
+async def test_the_last_session_is_that_of_a_client_not_of_a_command(workspace: Workspace) -> None:
+    workspace.config_toml("guard = true\n", scope="home")
+    workspace.echo_child("one")
+    introspect = ("introspect", "one")
+    assert (await asyncio.to_thread(switchboard, workspace, *introspect)).code == 0
+    assert "no call of a client was counted" in (await _tokens_of(workspace, "last")).err
+    async with shim(workspace) as client:
+        await client.introspect("one_suite")
+        await client.introspect("one_suite")
+        await client.close()
+    assert (await asyncio.to_thread(switchboard, workspace, *introspect)).code == 0
+    report = (await _tokens_of(workspace, "last", "--json")).report
+    assert report["calls"] == 2
+    assert report["client"] == "switchboard-tests 1"
+
+
+async def test_a_session_that_the_log_does_not_know_is_a_failure(workspace: Workspace) -> None:
+    done = await _tokens_of(workspace, "nope")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "error: the audit log has no call of a session `nope`\n\n"
+        "hint: switchboard tokens --session last\n"
+    )
+
+
+async def _tokens_of(workspace: Workspace, session: str, *words: str) -> Finished:
+    return await asyncio.to_thread(switchboard, workspace, "tokens", "--session", session, *words)

@@ -1,11 +1,14 @@
 """Trust is given by a person, to what they were shown, and is written down."""
 
+import fcntl
 import json
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from itertools import product
 from pathlib import Path
 
@@ -32,9 +35,22 @@ def _records(workspace: Workspace) -> list[Json]:
     return [each for each in records if each["event"].startswith("trust.")]
 
 
-def _at_terminal(workspace: Workspace, *words: str, answer: str, meanwhile: str = "") -> Finished:
-    """Type a command and an answer at a terminal; a file is written while the question waits."""
+def _at_terminal(
+    workspace: Workspace,
+    *words: str,
+    answer: str,
+    meanwhile: str = "",
+    rows: int = 0,
+    key: str = "",
+) -> Finished:
+    """Type a command and an answer at a terminal; a file is written while the question waits.
+
+    With rows it is of that height, and the key is pressed whenever there is more to see.
+    """
     ours, theirs = pty.openpty()
+    if rows:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    pages = 0
     env = {**workspace.env}
     del env["SWITCHBOARD_TRUST_WORKSPACE"]
     with subprocess.Popen(
@@ -51,6 +67,9 @@ def _at_terminal(workspace: Workspace, *words: str, answer: str, meanwhile: str 
         try:
             while data := os.read(ours, 4096):
                 shown += data
+                while shown.count(b"-- more") > pages:
+                    pages += 1
+                    os.write(ours, key.encode())
                 if b"[y/N]" in shown and answer:
                     if meanwhile:
                         workspace.mcp_json({"s": server(["sh", "-c", meanwhile])})
@@ -62,6 +81,75 @@ def _at_terminal(workspace: Workspace, *words: str, answer: str, meanwhile: str 
         finally:
             os.close(ours)
     return Finished(process.returncode, shown.decode(), "")
+
+
+def test_what_does_not_fit_is_shown_a_screen_at_a_time(workspace: Workspace) -> None:
+    names = [f"server{number}" for number in range(9)]
+    workspace.mcp_json({name: server(["sh", "-c", "cat"]) for name in names})
+    shown = _at_terminal(workspace, "trust", "--all", answer="y", rows=24, key=" ")
+    assert shown.code == 0, shown.out
+    screens = shown.out.partition("[y/N]")[0].split("-- more")
+    assert len(screens) > 3
+    assert all(screen.count("\n") <= 24 for screen in screens)
+    assert all(f"{name}\x1b[0m (.switchboard/mcp.json" in shown.out for name in names)
+    assert _state(workspace, "server8") == "trusted"
+
+
+def test_who_does_not_look_at_all_of_it_agrees_to_nothing(workspace: Workspace) -> None:
+    workspace.mcp_json({f"server{number}": server(["sh", "-c", "cat"]) for number in range(9)})
+    shown = _at_terminal(workspace, "trust", "--all", answer="y", rows=24, key="q")
+    assert shown.code == 130
+    assert "nothing was trusted" in shown.out
+    assert "[y/N]" not in shown.out
+    assert _state(workspace, "server0") == "waiting"
+    listed = _at_terminal(workspace, "trust", answer="", rows=24, key="q")
+    assert listed.code == 0
+    assert "-- more" in listed.out
+    assert "server8\x1b[0m (" not in listed.out
+
+
+def test_a_key_in_plain_text_is_not_shown_and_what_may_run_is(workspace: Workspace) -> None:
+    key = "ghp_canary0of0a0key0in0plain0text"
+    env = {"GITHUB_TOKEN": key, "ODD_TOKEN": f"$(curl {key})", "API": "https://x.example"}
+    remote = {"url": "https://h.example/mcp", "headers": {"Authorization": f"Bearer {key}"}}
+    workspace.mcp_json({"s": server(["true"], env=env), "r": remote})
+    done = switchboard(workspace, "trust", env=UNTRUSTING)
+    out = done.out
+    assert done.code == 0, done.err
+    assert "GITHUB_TOKEN=[redacted]" in out
+    assert "Authorization: Bearer [redacted]" in out
+    assert f"ODD_TOKEN=$(curl {key})" in out
+    assert "API=https://x.example" in out
+    assert out.count(key) == 1
+
+
+def test_a_server_that_one_writes_is_trusted_with_its_later_changes(workspace: Workspace) -> None:
+    workspace.write("server.sh", "cat")
+    workspace.mcp_json({"s": server(["sh", "server.sh"])})
+    shown = _at_terminal(workspace, "trust", "--dev", "s", answer="y")
+    assert shown.code == 0, shown.out
+    question = shown.out.partition("[y/N]")[0]
+    assert "an agent too, decides what it runs" in question
+    workspace.write("server.sh", "exec cat")
+    assert _state(workspace) == "trusted"
+    assert "`s` is trusted with --dev" in switchboard(workspace, "trust", env=UNTRUSTING).err
+    assert "with --dev" in _records(workspace)[-1]["note"]
+    workspace.mcp_json({"s": server(["sh", "server.sh", "-x"])})
+    assert _state(workspace) == "changed"
+
+
+@pytest.mark.parametrize(
+    "words", [("--dev",), ("--dev", "--all"), ("--dev", "s", "--revoke"), ("--dev", "tool")]
+)
+def test_only_servers_by_name_are_trusted_with_later_changes(
+    offered: Workspace, words: tuple[str, ...]
+) -> None:
+    offered.config_toml('[mcp.tool]\ncommand = "true"\n')
+    assert _at_terminal(offered, "trust", *words, answer="y").code == 2
+    given = _entry(offered, "s")["fingerprint"]
+    done = switchboard(offered, "trust", "s", "--dev", "--fingerprint", given, env=UNTRUSTING)
+    assert done.code == 2
+    assert _state(offered) == "waiting"
 
 
 @pytest.fixture
@@ -103,7 +191,7 @@ def test_everything_that_is_agreed_to_is_shown(workspace: Workspace) -> None:
         "every variable of yours",
         "all your workspaces",
         "network, writes ~/out",
-        "file      run.sh",
+        "code      run.sh: a change asks again",
         "X-Team: blue",
         "env:KEY, to be sent to https://h.example:443",
         _entry(workspace, "s")["program"],
@@ -132,6 +220,10 @@ def test_without_a_terminal_nothing_is_trusted_unseen(
     assert done.code == 2
     assert "nobody can be shown" in done.err
     assert not (offered.home / "trust.json").exists()
+    # What it says to type can be typed.
+    pasted = done.err.partition("what you have seen: switchboard ")[2].split()
+    assert switchboard(offered, *pasted, env=UNTRUSTING, apart=True).code == 0
+    assert (offered.home / "trust.json").exists()
 
 
 @pytest.mark.parametrize("words", [("s",), ("--all",)])

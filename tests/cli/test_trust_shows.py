@@ -40,6 +40,8 @@ REMOTE: dict[str, tuple[Any, str]] = {
         "odd-client at https://id.example",
     ),
 }
+# Not beside `neutral`, nor for all workspaces.
+FOLLOWING: dict[str, tuple[Any, str]] = {"follow": ("worktree", "follow = worktree")}
 # By their place and not by a key: what lies beside a child file.
 CHILD: dict[str, tuple[Any, str]] = {
     "suite_description": ("Odd suite.", "suite_description = Odd suite."),
@@ -85,7 +87,7 @@ def _bound(section: Any) -> set[str]:
 def test_every_key_that_trust_is_bound_to_has_a_look_here() -> None:
     """A new key that is bound has to be shown, or this says that it is not."""
     never = {each.name for each in SERVER.fields if each.workspace == "never"}
-    seen = {*LOCAL, *REMOTE, *CHILD}
+    seen = {*LOCAL, *REMOTE, *FOLLOWING, *CHILD}
     assert _bound(SERVER) - never - BY_PLACE == seen
     words = _bound(SUITE) - set(OVERRIDES)
     assert words == {"suite_name", "description", "override_description"}
@@ -98,11 +100,13 @@ def test_every_key_that_trust_is_bound_to_has_a_look_here() -> None:
 def test_every_bound_key_of_a_server_is_shown(workspace: Workspace) -> None:
     local = {key: value for key, (value, _) in LOCAL.items()}
     remote = {key: value for key, (value, _) in REMOTE.items()}
-    workspace.mcp_json({"local": local, "remote": remote})
+    following = {"command": "sh", **{key: value for key, (value, _) in FOLLOWING.items()}}
+    workspace.mcp_json({"local": local, "remote": remote, "following": following})
     workspace.child("odd", ["true"], switchboardDescription="Odd suite.")
     workspace.config_json({"suites": {"odd": {key: value for key, (value, _) in WORDS.items()}}})
     out = switchboard(workspace, "trust", env=UNTRUSTING).out
-    told = [words for table in (LOCAL, REMOTE, CHILD, WORDS) for _, words in table.values()]
+    tables = (LOCAL, REMOTE, FOLLOWING, CHILD, WORDS)
+    told = [words for table in tables for _, words in table.values()]
     assert [each for each in told if each not in out] == []
 
 

@@ -19,6 +19,7 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next
+from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
@@ -45,11 +46,15 @@ class MemoryChannel:
     request_id = 1
 
     def __init__(self) -> None:
+        self.receipt: Receipt | None = None
         self.logs: list[tuple[str, Json]] = []
         self.steps: list[Json] = []
         self.news = asyncio.Event()
         self._reads = asyncio.Event()
         self._reads.set()
+
+    def hold(self, receipt: Receipt) -> None:
+        self.receipt = receipt
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         assert total is None

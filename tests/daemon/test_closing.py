@@ -35,7 +35,7 @@ class Slow:
 def built(*providers: Broken | Slow) -> Built:
     named = cast("Any", {str(number): each for number, each in enumerate(providers)})
     nothing = cast("Any", None)
-    return Built(pipeline=nothing, directory=nothing, providers=named, children=())
+    return Built(pipeline=nothing, directory=nothing, providers=named, sources={})
 
 
 async def test_a_provider_that_fails_does_not_keep_others_from_closing() -> None:

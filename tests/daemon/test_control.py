@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ from cli.commands import switchboard
 from support.daemons import one_of_another_version, shim, status
 from support.measuring import unmeasured
 from support.processes import alive
-from support.workspace import Workspace, child_command
+from support.workspace import Workspace, child_command, server
 from switchboard import __version__
 
 
@@ -39,6 +40,49 @@ async def test_status_shows_sessions_boards_and_children(workspace: Workspace) -
         # Cut, so that a row fits a terminal of 80 columns.
         (row,) = [line for line in shown.out.splitlines() if str(client.pid) in line.split()]
         assert row.split()[1].startswith("switchboar")
+
+
+async def test_status_is_short_and_tells_everything_of_one_server(workspace: Workspace) -> None:
+    workspace.echo_child("used")
+    workspace.echo_child("idle")
+    async with shim(workspace) as client:
+        await client.introspect("used_suite")
+        short, whole, one, none = [
+            await asyncio.to_thread(switchboard, workspace, "status", *words)
+            for words in ((), ("--verbose",), ("used",), ("usde",))
+        ]
+    rows = [line.split()[0] for line in short.out.splitlines() if line]
+    assert "used" in rows
+    assert "idle" not in rows
+    assert "SANDBOX PID" not in short.out
+    assert "\nnot running: echo, idle\n" in short.out
+    assert {"used", "idle"} <= {line.split()[0] for line in whole.out.splitlines() if line}
+    assert "SANDBOX PID" in whole.out
+    assert one.out.startswith("used\n  state       running, process ")
+    assert "\n  scope       workspace\n" in one.out
+    assert "idle" not in one.out
+    assert (none.code, none.out) == (1, "")
+    assert "hint: did you mean `used`?" in none.err
+
+
+async def test_an_error_that_is_cured_is_told_no_more(workspace: Workspace) -> None:
+    program = workspace.home.parent / "late-server"
+    workspace.mcp_json({"late": server([str(program)])}, scope="home")
+    async with shim(workspace) as client:
+        asked = {"action": "introspect"}
+        failed = await client.call("late_suite", asked)
+        assert failed["isError"]
+        (late,) = (each for each in (status(workspace) or {})["children"] if each["name"] == "late")
+        assert late["last_error"]
+        assert late["last_error_at"] > 0
+        program.write_text(f"#!/bin/sh\nexec {shlex.join(child_command('echo_child'))}\n", "utf-8")
+        program.chmod(0o700)
+        async with asyncio.timeout(60):
+            # It is not tried again at once.
+            while (await client.call("late_suite", asked)).get("isError"):
+                pass
+        (late,) = (each for each in (status(workspace) or {})["children"] if each["name"] == "late")
+        assert (late["is_running"], late["last_error"]) == (True, "")
 
 
 def test_status_without_a_daemon_says_so(workspace: Workspace) -> None:

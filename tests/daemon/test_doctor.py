@@ -26,5 +26,14 @@ async def test_a_daemon_that_drains_is_found(workspace: Workspace) -> None:
         assert switchboard(workspace, "daemon", "stop", "--drain").code == 0
         (finding,) = about_daemons(workspace)
         assert "1 old daemon" in finding["message"]
-        assert "switchboard daemon stop" in finding["hint"]
+        assert finding["hint"] == "switchboard daemon restart"
+        await client.tools()
+
+
+async def test_what_changes_nothing_of_its_user_is_mended(workspace: Workspace) -> None:
+    async with shim(workspace) as client:
+        assert switchboard(workspace, "daemon", "stop", "--drain").code == 0
+        done = switchboard(workspace, "doctor", "--fix", apart=True)
+        assert "ran `switchboard daemon restart`\n" in done.out, done.out + done.err
+        assert about_daemons(workspace) == []
         await client.tools()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Finished, switchboard
-from support.daemons import another_version, daemon_pid, is_there, mode_of, shim
+from support.daemons import another_version, daemon_pid, is_there, mode_of, shim, under_way
 from support.mcp_stdio import talking_to
 from support.processes import alive, until_gone, until_true
-from support.workspace import Workspace
+from support.workspace import Workspace, child_command
 from switchboard.ipc.protocol import GREETING_S
 
 
@@ -99,12 +99,71 @@ async def test_one_that_drains_alone_can_be_stopped(workspace: Workspace) -> Non
         assert await client.ended() == 0
 
 
-async def test_a_restart_leaves_those_that_drain_to_their_clients(workspace: Workspace) -> None:
+async def test_a_restart_moves_the_clients_of_those_that_drain(workspace: Workspace) -> None:
+    """Each once nothing of it is open; until then the daemon is told of."""
+    workspace.child("slow", child_command("slow_child"))
     async with shim(workspace) as client:
+        call = {"action": "call", "subtool": "wait", "args": {"seconds": 8}}
+        number = client.begin("tools/call", {"name": "slow_suite", "arguments": call})
+        await until_true(lambda: under_way(workspace) > 0)
         old = await drain(workspace)
-        await command(workspace, "daemon", "restart")
-        assert alive(old)
-        assert set(await client.tools()) == {"echo_suite"}
+        done = await command(workspace, "daemon", "restart", "--json")
+        assert (done.report["finishing"], done.report["older"]) == (0, [old])
+        assert "result" in await client.answer_to(number, patience=20)
+        await until_gone([old])
+        assert "echo_suite" in await client.tools()
+        assert daemon_pid(workspace) == done.report["pid"]
+        assert client.stderr == ""
+
+
+async def test_after_an_upgrade_commands_reach_the_hosts_of_the_old_daemon_too(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """The program is replaced while a host runs; another host starts the new daemon."""
+    installed = tmp_path / "installed"
+    env = {**workspace.env, **another_version(installed)}
+    version = installed / "switchboard" / "__init__.py"
+    version.write_text('__version__ = "8.8.8"\n', "utf-8")
+    serve = [sys.executable, "-m", "switchboard", "mcp"]
+
+    async def newer(*words: str) -> Finished:
+        return await asyncio.to_thread(switchboard, workspace, *words, env=env)
+
+    async with talking_to(serve, cwd=workspace.root, env=env, patience=30) as host:
+        await host.initialize()
+        await host.call_subtool("echo_suite", "echo", {"text": "hi"})
+        old = daemon_pid(workspace)
+        version.write_text('__version__ = "9.9.10"\n', "utf-8")
+        async with talking_to(serve, cwd=workspace.root, env=env) as upgraded:
+            await upgraded.initialize()
+            told = await newer("status")
+            assert f"an older daemon (version 8.8.8, process {old}) still serves 1 host" in told.err
+            assert "hint: switchboard daemon restart" in told.err
+            before = _children(await newer("status", "--json"))
+            assert (await newer("restart", "echo")).code == 0
+            after = _children(await newer("status", "--json"))
+            assert before.keys() >= {old}
+            assert after[old] != before[old]
+            done = (await newer("daemon", "restart", "--json")).report
+            assert (done["state"], done["finishing"], done["older"]) == ("started", 0, [])
+            await until_gone([old])
+            result = await host.call_subtool("echo_suite", "echo", {"text": "moved"})
+            assert "moved" in str(result)
+            found = (await newer("status", "--json")).report
+            assert (found["daemon"]["version"], found["draining"]) == ("9.9.10", [])
+            assert {each["pid"] for each in found["daemon"]["sessions"]} == {
+                host.pid,
+                upgraded.pid,
+            }
+
+
+def _children(status: Finished) -> dict[int, int]:
+    """The process of `echo` in each daemon that runs one."""
+    report = status.report
+    daemons = [report["daemon"], *report["draining"]]
+    return {
+        each["pid"]: child["pid"] for each in daemons for child in each["children"] if child["pid"]
+    }
 
 
 async def test_the_daemon_that_an_upgrade_replaced_is_seen_and_stopped(

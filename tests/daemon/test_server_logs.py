@@ -3,8 +3,11 @@
 import asyncio
 import json
 import sys
+from pathlib import Path
 
-from cli.commands import switchboard
+import pytest
+
+from cli.commands import Finished, switchboard
 from support.daemons import shim, status, under_way
 from support.processes import until_gone, until_true
 from support.workspace import Workspace, child_command, server
@@ -19,6 +22,21 @@ sys.stderr.flush()
 sys.stderr.write(os.environ.get("API_KEY", "")[9:] + "\\nhome is " + os.getcwd() + "\\n")
 sys.stderr.flush()
 common_server("loud").run()
+"""
+
+
+# Says on stderr what it is asked to echo.
+TELLTALE = """
+import sys
+sys.path.insert(0, {children!r})
+from common_tools import common_server
+server = common_server("telltale")
+echo = server.tools["echo"]
+def told(args):
+    print("heard " + args["text"], file=sys.stderr, flush=True)
+    return echo.handler(args)
+server.tools["echo"] = echo._replace(handler=told)
+server.run()
 """
 
 
@@ -67,7 +85,7 @@ async def test_a_log_is_followed_across_a_restart(workspace: Workspace) -> None:
         )
         assert follow.stdout is not None
         done = await asyncio.to_thread(switchboard, workspace, "restart", "loud")
-        assert (done.code, done.out) == (0, "loud has been started anew\n")
+        assert (done.code, done.out) == (0, "restarted loud\n")
         await until_gone([first])
         seen: list[int] = []
         async with asyncio.timeout(30):
@@ -120,3 +138,32 @@ def test_without_a_daemon_there_is_nothing_to_restart_or_show(workspace: Workspa
         done = switchboard(workspace, verb, "echo", "--json")
         assert (done.code, done.report["reason"]) == (1, "no-daemon")
     assert switchboard(workspace, "logs", "nobody", "--json").report["reason"] == "unknown-server"
+
+
+@pytest.mark.parametrize("share", ["strict", "loose"])
+async def test_what_a_shared_server_prints_for_one_workspace_is_not_shown_in_another(
+    workspace: Workspace, tmp_path: Path, share: str
+) -> None:
+    script = tmp_path / "telltale.py"
+    script.write_text(TELLTALE.format(children=child_command("x")[1][:-5]), "utf-8")
+    entry = server([sys.executable, script], scope="user", share=share)
+    workspace.mcp_json({"telltale": entry}, scope="home")
+    other = tmp_path / "other"
+    other.mkdir()
+
+    async def logs(folder: Path, *words: str) -> Finished:
+        return await asyncio.to_thread(
+            switchboard, workspace, "logs", "telltale", *words, cwd=folder
+        )
+
+    async with shim(workspace) as one, shim(workspace, cwd=other) as two:
+        await one.call_subtool("telltale_suite", "echo", {"text": "plans of one"})
+        assert "heard plans of one" in (await logs(workspace.root)).out
+        there = await logs(other)
+        assert "plans of one" not in there.out
+        assert "has started" in there.out
+        assert "1 line is not shown: all workspaces share one process" in there.err
+        assert (await logs(other, "--json")).report["withheld"] == 1
+        await two.call_subtool("telltale_suite", "echo", {"text": "plans of two"})
+        assert "plans of two" not in (await logs(workspace.root)).out
+        assert "plans of one" not in (await logs(other)).out

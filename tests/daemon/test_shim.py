@@ -136,7 +136,10 @@ async def test_a_daemon_that_dies_at_its_start_is_told_of(
         assert "in this process instead" in client.stderr
 
 
-async def test_a_client_that_leaves_takes_its_call_with_it(workspace: Workspace) -> None:
+async def test_a_client_that_leaves_takes_its_call_with_it_where_no_answer_is_kept(
+    workspace: Workspace,
+) -> None:
+    workspace.config_toml('[results]\nkeep = "0"\n', scope="home")
     async with shim(workspace) as client:
         client.begin(
             "tools/call",

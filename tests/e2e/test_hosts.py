@@ -1,6 +1,8 @@
 """Real hosts use a suite through `switchboard mcp`, driven by a scripted model on loopback."""
 
+import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -15,10 +17,15 @@ from support.hosts import (
     claude_program,
     codex_program,
     codex_settings,
+    gemini_program,
+    opencode_program,
     run_claude,
     run_codex,
     run_codex_with,
+    run_gemini,
+    run_opencode,
 )
+from support.models.generate_content import generate_content_model
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
@@ -48,12 +55,18 @@ HOSTS = {
     "claude-code-modern": Host(modern_claude, messages_model, run_searching_claude),
     "codex": Host(codex_program, responses_model, run_codex),
     "codex-searching": Host(codex_program, responses_model, run_searching_codex),
+    "opencode": Host(opencode_program, responses_model, run_opencode),
+    "gemini": Host(gemini_program, generate_content_model, run_gemini),
 }
+# Hosts put a server's name before those of its tools, each in its own way.
+OUR_PREFIX = re.compile(r"^(mcp_+)?board_+")
 SEARCHING = {"claude-code-searching", "claude-code-modern", "codex-searching"}
 FIRST_WORDS = {
     "claude-code": ("initialize", "2025-11-25"),
     "claude-code-modern": ("server/discover", "2026-07-28"),
     "codex": ("initialize", "2025-06-18"),
+    "opencode": ("initialize", "2025-11-25"),
+    "gemini": ("initialize", "2025-06-18"),
 }
 
 
@@ -114,13 +127,63 @@ async def test_a_host_sees_suites_and_not_the_tools_behind_them(
     workspace.echo_child("second")
     model = await played(HOSTS[name], workspace, use("echo_suite", action="introspect"))
     offered = {
-        tool.name.removeprefix("mcp__board__")
+        OUR_PREFIX.sub("", tool.name)
         for situation in model.offers
         for tool in situation.tools
         if "board" in (tool.namespace or tool.name)
     }
     assert {"echo_suite"} <= offered <= {"echo_suite", "second_suite"}
     assert (model.offers[0].search is not None) == (name in SEARCHING)
+
+
+def echo_of_the_home(workspace: Workspace, settings: str = "") -> None:
+    first, *rest = map(str, child_command("echo_child", "echo"))
+    entry = f"command = {json.dumps(first)}\nargs = {json.dumps(rest)}\n"
+    workspace.config_toml(f"{settings}[mcp_servers.echo]\n{entry}", scope="home")
+
+
+@pytest.mark.parametrize("program", [claude_program, modern_claude], ids=["claude", "modern"])
+async def test_the_rules_of_install_let_claude_read_and_nothing_else_where_no_gate_asks(
+    program: Callable[[], Path], workspace: Workspace
+) -> None:
+    echo_of_the_home(workspace, 'guard = false\n[surface]\nsplit = "auto"\n')
+    await asyncio.to_thread(switchboard, workspace, "install", "claude-code", "--yes", "--allow")
+    rules = json.loads((workspace.user_home / ".claude/settings.json").read_text("utf-8"))
+    assert rules == {"permissions": {"allow": ["mcp__switchboard__echo_suite_read"]}}
+    steps = [use(face, action="introspect") for face in ("echo_suite_read", "echo_suite")]
+    with messages_model(*steps, say("done")) as model:
+        servers = {"switchboard": server(workspace.command("mcp"))}
+        done = await run_claude(program(), model, workspace, servers, rules=rules)
+    assert done.code == 0, done.stderr + done.stdout
+    read, other = model.results
+    assert "Adds two numbers." in read
+    assert "requested permissions to use mcp__switchboard__echo_suite" in other
+
+
+@pytest.mark.parametrize("program", [claude_program, modern_claude], ids=["claude", "modern"])
+async def test_with_a_budget_those_rules_name_the_tools_that_find_and_read(
+    program: Callable[[], Path], workspace: Workspace
+) -> None:
+    echo_of_the_home(workspace, 'guard = false\nsurface_tokens = "balanced"\n')
+    await asyncio.to_thread(switchboard, workspace, "install", "claude-code", "--yes", "--allow")
+    rules = json.loads((workspace.user_home / ".claude/settings.json").read_text("utf-8"))
+    allowed = {f"mcp__switchboard__{name}" for name in ("find_tool", "call_read_only_tool")}
+    assert set(rules["permissions"]["allow"]) == allowed
+    call: Json = {"tool": "echo.echo", "args": {"text": "marco"}}
+    steps = [
+        use("find_tool", query="echo a text"),
+        use("call_read_only_tool", **call),
+        use("call_tool", **call),
+        say("done"),
+    ]
+    with messages_model(*steps) as model:
+        servers = {"switchboard": server(workspace.command("mcp"))}
+        done = await run_claude(program(), model, workspace, servers, rules=rules)
+    assert done.code == 0, done.stderr + done.stdout
+    found, read, other = model.results
+    assert "echo.echo(text: string)" in found
+    assert "echo: marco" in read
+    assert "requested permissions to use mcp__switchboard__call_tool" in other
 
 
 @pytest.mark.parametrize("name", FIRST_WORDS)
@@ -171,17 +234,17 @@ async def test_a_host_goes_on_when_one_child_is_broken(host: Host, workspace: Wo
     wait_until_none_mention(str(workspace.root))
 
 
-async def test_codex_takes_the_lines_of_init_and_refuses_no_call(workspace: Workspace) -> None:
-    """Without them `codex exec` refuses each call of a suite, since nobody is there to ask."""
-    workspace.echo_child()
+async def test_codex_takes_our_entry_and_refuses_no_call(workspace: Workspace) -> None:
+    """Without its approval mode `codex exec` refuses each call of a suite: nobody is there."""
+    echo_of_the_home(workspace)
     workspace.env.pop("ENABLE_MCP_SERVER_SURFACE", None)
-    report = switchboard(workspace, "init", "--json").report
-    [lines] = [each for each in report["clients"] if each["client"] == "Codex"]
+    await asyncio.to_thread(switchboard, workspace, "install", "codex", "--yes")
+    written = (workspace.user_home / ".codex/config.toml").read_text("utf-8")
     variables = "\n".join(f"{key} = {json.dumps(text)}" for key, text in workspace.env.items())
     steps = (use("echo_suite", action="introspect"), say("done"))
     results: dict[bool, str] = {}
     for with_lines in (True, False):
-        text = lines["text"]
+        text = written
         if not with_lines:
             kept = (line for line in text.splitlines() if "approval_mode" not in line)
             text = "\n".join(kept)

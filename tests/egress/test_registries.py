@@ -4,8 +4,14 @@ import base64
 import hashlib
 import io
 import json
+import sys
 import tarfile
+import zipfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
+
+import pytest
 
 from egress.world import FakeResolver, Heard, Site, ok
 from sandbox.den import Den
@@ -30,6 +36,28 @@ def package() -> bytes:
     return made.getvalue()
 
 
+@asynccontextmanager
+async def allowed(den: Den, site: Site, host: str) -> AsyncGenerator[EgressRecord]:
+    """Give what runs in the den this host, and give the record of what it reached."""
+    record = EgressRecord()
+
+    async def look_up() -> dict[str, str]:
+        return {}
+
+    spec = WayOutSpec(
+        server="tool",
+        hosts=egress_from([f"{host}:{site.port}", f"127.0.0.1:{site.port}"]),
+        variables=SessionVariables(),
+        look_up=look_up,
+    )
+    known = {host.replace(".", "_"): "127.0.0.1"}
+    den.way_out = ProxiedWayOut(spec, FakeResolver(**known), record, Heard())
+    try:
+        yield record
+    finally:
+        await den.way_out.aclose()
+
+
 async def test_npx_fetches_and_runs_a_package_from_a_registry_that_is_listed(den: Den) -> None:
     archive = package()
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(archive).digest()).decode()
@@ -52,22 +80,53 @@ async def test_npx_fetches_and_runs_a_package_from_a_registry_that_is_listed(den
             return ok(json.dumps(known).encode(), "Content-Type: application/json")
 
         site.answer = answer
-        record = EgressRecord()
-
-        async def look_up() -> dict[str, str]:
-            return {}
-
-        spec = WayOutSpec(
-            server="tool",
-            hosts=egress_from([f"registry.test:{site.port}", f"127.0.0.1:{site.port}"]),
-            variables=SessionVariables(),
-            look_up=look_up,
-        )
-        den.way_out = ProxiedWayOut(spec, FakeResolver(registry_test="127.0.0.1"), record, Heard())
-        try:
+        async with allowed(den, site, "registry.test") as record:
             cache = {"npm_config_registry": base, "npm_config_cache": str(den.state / "npm")}
             ended = await den.run(("npx", "-y", "hello-pkg"), env=cache)
-        finally:
-            await den.way_out.aclose()
         assert ended.stdout.strip() == SAYS, ended.stderr
         assert {each.host for each in record.rows("tool")} == {"registry.test"}
+
+
+WHEEL = "hello_pkg-1.0.0-py3-none-any.whl"
+
+
+def wheel() -> bytes:
+    """A package of Python with nothing in it but its name."""
+    made = io.BytesIO()
+    about = "hello_pkg-1.0.0.dist-info"
+    files = {
+        "hello_pkg.py": "",
+        f"{about}/METADATA": "Metadata-Version: 2.1\nName: hello-pkg\nVersion: 1.0.0\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/RECORD": "",
+    }
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("host", ["index.test", "elsewhere.test"])
+async def test_pip_fetches_a_package_from_an_index_that_is_listed_and_from_no_other(
+    den: Den, host: str
+) -> None:
+    archive = wheel()
+    async with Site().open() as site:
+        base = f"http://index.test:{site.port}"
+        digest = hashlib.sha256(archive).hexdigest()
+        page = f'<a href="{base}/{WHEEL}#sha256={digest}">{WHEEL}</a>'.encode()
+
+        def answer(head: bytes) -> bytes:
+            is_file = b".whl" in head.partition(b"\r\n")[0]
+            return ok(archive) if is_file else ok(page, "Content-Type: text/html")
+
+        site.answer = answer
+        async with allowed(den, site, host) as record:
+            options = ("--no-deps", "--no-cache-dir", "--retries", "0", "--isolated")
+            index = ("--trusted-host", "index.test", "--index-url", f"{base}/simple")
+            pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "download")
+            ended = await den.run((*pip, *options, *index, "hello-pkg"))
+    is_listed = host == "index.test"
+    assert (ended.status == 0) == is_listed, ended.stderr
+    assert (den.workspace / WHEEL).exists() == is_listed
+    assert {each.host for each in record.rows("tool")} == {"index.test"}

@@ -12,6 +12,7 @@ from fakes.events import MemoryEvents
 from support.mcp_stdio import Json, modern_meta
 from switchboard.core.board import Board
 from switchboard.core.catalog import Catalog
+from switchboard.core.receipts import Receipt
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.pipeline.order import build_road
@@ -29,6 +30,7 @@ class Visitor:
     """Asks a front as a client would, without a wire."""
 
     def __init__(self, run: Run = answer, *names: str) -> None:
+        self.held: dict[MessageId, Receipt] = {}
         specs = [a_tool(name) for name in names or ("tool",)]
         self.provider = FakeProvider(*specs, run=run)
         road = build_road({"fake": self.provider}, Visibility(), MemoryEvents())

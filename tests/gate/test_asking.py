@@ -150,12 +150,12 @@ async def test_the_client_shows_facts_first_then_arguments_then_the_servers_word
         await client.call_tool(SUITE, pin)
     [prompt] = person.shown
     lines = prompt.splitlines()
-    first = "Switchboard asks: EFFECTS UNKNOWN · ledger.write · in …"
+    first = "Switchboard asks: MAY WRITE · ledger.write · no sandbox · "
     assert lines[0].startswith(first)
-    assert lines[0].endswith("/.switchboard/mcps/ledger, no sandbox")
-    assert lines[1].startswith('{"text": "a line", "pin": "<hidden: ')
-    assert lines[2].startswith("Careful: ")
-    assert "it hides arguments" in lines[2]
+    assert lines[0].endswith("…/mcps/ledger")
+    assert lines[1].startswith('{"pin": "<hidden: ')
+    assert lines[1].endswith('"text": "a line"}')
+    assert lines[2].startswith("Careful: hides arguments")
     heads = [line.partition(":")[0] for line in lines[3:]]
     places = [*("Hidden arguments", "Risk", "Side effects", "Folder", "Variables", "Sandbox")]
     places += ["Runs", "Approval", "The server says"]

@@ -1,4 +1,4 @@
-"""Claude Code and Codex, whole, are stopped at the gate and go on when a person says so.
+"""Hosts, whole, are stopped at the gate and go on when a person says so.
 
 What each declares when it runs without a person in front of it, and does when it is asked:
 
@@ -7,9 +7,11 @@ What each declares when it runs without a person in front of it, and does when i
 | Claude Code, handshake | `elicitation: {}` | cancel |
 | Claude Code, 2026-07-28 | `elicitation: {form, url}` | cancel |
 | Codex | `elicitation: {form, url}` | decline |
+| opencode | nothing | - |
+| Gemini CLI | nothing | - |
 
 So nobody sees a question there. That no is nobody's: the call waits in the queue, where a person
-can answer it, and what the model is told says so.
+can answer it, and what the model is told says so. A host that declares nothing is not even asked.
 """
 
 import asyncio
@@ -24,7 +26,18 @@ from typing import Any, NamedTuple
 import pytest
 
 from gate.ground import Gate
-from support.hosts import Finished, claude_program, codex_program, run_claude, run_codex
+from support.hosts import (
+    Finished,
+    claude_program,
+    codex_program,
+    gemini_program,
+    opencode_program,
+    run_claude,
+    run_codex,
+    run_gemini,
+    run_opencode,
+)
+from support.models.generate_content import generate_content_model
 from support.models.loopback import ScriptedModel
 from support.models.messages import messages_model
 from support.models.responses import responses_model
@@ -48,9 +61,9 @@ class Host(NamedTuple):
     program: Callable[[], Path]
     model: Callable[..., AbstractContextManager[ScriptedModel]]
     run: Callable[..., Any]
-    elicitation: Json
-    # What it says to a question by itself.
-    says: str
+    # What it declares of elicitation, and says to a question by itself; nothing if it has none.
+    elicitation: Json | None = None
+    says: str = ""
 
 
 HOSTS = {
@@ -63,7 +76,11 @@ HOSTS = {
         "cancel",
     ),
     "codex": Host(codex_program, responses_model, run_codex, {"form": {}, "url": {}}, "decline"),
+    "opencode": Host(opencode_program, responses_model, run_opencode),
+    "gemini": Host(gemini_program, generate_content_model, run_gemini),
 }
+ASKED = [name for name, host in HOSTS.items() if host.elicitation is not None]
+NEVER_ASKED = [name for name in HOSTS if name not in ASKED]
 
 
 class Memory:
@@ -138,6 +155,7 @@ async def test_a_run_is_stopped_approved_from_the_command_line_and_goes_on(
 
 
 @requirement("S3.34")
+@pytest.mark.parametrize("host", ASKED, indirect=True)
 async def test_a_run_that_is_denied_goes_on_without_the_effect(host: Host, memory: Memory) -> None:
     memory.gate.guard(approval_channel="console")
     playing = asyncio.ensure_future(memory.play(host))
@@ -151,6 +169,14 @@ async def test_a_run_that_is_denied_goes_on_without_the_effect(host: Host, memor
     assert "permission_denied" not in graph
 
 
+def declared(heard: Path) -> Json:
+    """Give the capabilities that the host has declared with its first words."""
+    first = json.loads(heard.read_text("utf-8").splitlines()[0])["params"]
+    if "capabilities" in first:
+        return first["capabilities"]
+    return first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+
+
 def replies(heard: Path) -> list[str]:
     """Give what the host said to questions, in either era."""
     found: list[str] = []
@@ -162,6 +188,7 @@ def replies(heard: Path) -> list[str]:
 
 
 @requirement("S3.26", "S3.34")
+@pytest.mark.parametrize("host", ASKED, indirect=True)
 async def test_a_host_without_a_person_says_no_by_itself_and_the_call_waits_in_the_queue(
     host: Host, memory: Memory, tmp_path: Path
 ) -> None:
@@ -179,6 +206,7 @@ async def test_a_host_without_a_person_says_no_by_itself_and_the_call_waits_in_t
     assert (decided["approval"]["decision"], decided["approval"]["channel"]) == ("approved", "cli")
 
 
+@pytest.mark.parametrize("host", ASKED, indirect=True)
 async def test_a_host_without_a_person_is_told_that_nobody_was_asked(
     host: Host, memory: Memory, tmp_path: Path
 ) -> None:
@@ -186,14 +214,30 @@ async def test_a_host_without_a_person_is_told_that_nobody_was_asked(
     heard = tmp_path / "heard.jsonl"
     model = await memory.play(host, heard)
     assert memory.kept == []
-    first = json.loads(heard.read_text("utf-8").splitlines()[0])["params"]
-    declared = (
-        first.get("capabilities") or first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-    )
-    assert declared["elicitation"] == host.elicitation
+    assert declared(heard)["elicitation"] == host.elicitation
     told = model.results[0]
     assert "answered at once, without asking its user" in told
     assert "the user does not want" not in told
     assert "switchboard approvals watch" in told
     [refused] = await memory.gate.records(event="tool.call.refused")
     assert refused["reason"] == "approval-expired"
+
+
+@requirement("S3.26", "S3.34")
+@pytest.mark.parametrize("host", NEVER_ASKED, indirect=True)
+async def test_a_host_that_cannot_ask_waits_in_the_queue_and_is_told_when_nobody_answers(
+    host: Host, memory: Memory, tmp_path: Path
+) -> None:
+    memory.gate.guard(approval_timeout=5)
+    heard = tmp_path / "heard.jsonl"
+    model = await memory.play(host, heard)
+    assert "elicitation" not in declared(heard)
+    assert replies(heard) == []
+    assert memory.kept == []
+    told, graph = model.results
+    assert "nobody decided in time whether `create_entities` may run" in told
+    assert "permission_denied" not in graph
+    [refused] = await memory.gate.records(event="tool.call.refused")
+    assert refused["reason"] == "approval-expired"
+    [decided] = await memory.gate.records(event="approval.decided")
+    assert f"approval_id: {decided['approval']['id']}" in told

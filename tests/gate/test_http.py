@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ElicitResult
 from cli.commands import report_of
 from gate.ground import SUITE, Gate, call
 from support.reading import read_it, reply
-from support.requirements import requirement
+from support.requirements import attack, requirement
 
 TOKEN = "a-token-for-tests-of-the-gate"
 OTHER_TOKEN = "a-token-for-another-server"
@@ -138,6 +138,7 @@ async def test_a_client_without_forms_is_answered_at_the_desk(gate: Gate, versio
     assert gate.written == ["held"]
 
 
+@attack("PB3", "H37")
 async def test_what_was_agreed_to_at_one_server_is_of_no_use_at_another(gate: Gate) -> None:
     """Somebody with a token of another server in this folder would use up what a person gave."""
     version = "2026-07-28"

@@ -1,13 +1,17 @@
 """A call of the modern era stands still while its client asks; nobody else can take it up."""
 
 import asyncio
+import os
+import signal
 
 import pytest
 
 from gate.ground import FORMS, Gate, again, call, fault, questions_to, run, said
+from support.daemons import daemon_pid
 from support.mcp_stdio import RpcError, StdioClient
+from support.processes import until_gone
 from support.reading import read_it, reply
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Json
 
 AT_ONCE = 50
@@ -96,6 +100,24 @@ async def test_a_state_does_not_move_to_other_arguments_or_another_tool(gate: Ga
     assert gate.written == ["asked"]
 
 
+@attack("PB1", "PB2")
+async def test_a_state_does_not_move_to_the_next_daemon(gate: Gate) -> None:
+    params = call("write", text="no")
+    async with gate.window("modern") as client:
+        answer = again(await suspended(client, params), params, "allow_once")
+        daemon = daemon_pid(gate.workspace)
+        os.kill(daemon, signal.SIGKILL)
+        await until_gone([daemon])
+        with pytest.raises(RpcError, match=SPENT):
+            await client.request("tools/call", answer)
+        # What was asked before is nobody's question any more; the same call is asked about anew.
+        asking = await suspended(client, params)
+        assert asking["requestState"] != answer["requestState"]
+        assert len(await gate.waiting()) == 1
+    assert gate.written == []
+
+
+@attack("H37")
 async def test_a_state_does_not_move_to_another_window(gate: Gate) -> None:
     params = call("write", text="mine")
     async with gate.window("modern") as mine, gate.window("modern") as other:

@@ -80,7 +80,9 @@ async def test_reading_what_strangers_wrote_suspends_trust(gate: Gate, era: Era)
         await trusting(other, "two")
         await run(client, "browse")
         prompt = await is_asked(client, "dictated")
-        assert "Words of strangers: read through ledger/browse" in prompt.splitlines()
+        assert "strangers' words" in prompt.splitlines()[2]
+        words = "Words of strangers: read through ledger/browse; until then you had trusted it"
+        assert words in prompt.splitlines()
         # The other window has read nothing.
         assert said(await run(other, "write", text="three"))
         # Who knows of it may trust again.

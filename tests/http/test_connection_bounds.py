@@ -1,6 +1,7 @@
 """Connections that take up room without a request: they end, and nobody else notices."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -96,12 +97,62 @@ async def test_a_second_request_on_the_connection_has_its_own_time(quick: Served
             await asyncio.sleep(QUICK.head_s * 1.5)
 
 
+@attack("HP")
 async def test_two_lengths_for_one_body_are_refused(quick: Served) -> None:
     sent = HEAD + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     async with connected(quick, sent) as (reader, _):
         answer = await asyncio.wait_for(reader.read(), 10)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert b"exclude each other" in answer
+
+
+# Behind each of them is a second request, for whoever reads the first one otherwise.
+HIDDEN = b"GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Transfer-Encoding: chunked\r\nContent-Length: 4",
+        b"Transfer-Encoding: chunked, chunked",
+        b"Transfer-Encoding: identity, chunked",
+        b"Transfer-Encoding: xchunked",
+        b"Transfer-Encoding : chunked",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+        b"Content-Length: 4\r\nContent-Length: 5",
+        b"Content-Length: 4, 5",
+        b"Content-Length: +4",
+        b"Content-Length: -4",
+        b"Content-Length: 0x4",
+        b"Content-Length: 99999999999999999999999",
+        b"Content-Length: 4\r\n Transfer-Encoding: chunked",
+        b"Content-Length: 4\nTransfer-Encoding: chunked",
+        b"Content-Length: 4\x00",
+        b"X: a\x00b\r\nContent-Length: 4",
+        b"X: " + b"a" * 200_000,
+    ],
+    ids=lambda lines: repr(lines[:60]),
+)
+@attack("HP")
+async def test_a_head_that_can_be_read_in_two_ways_is_refused_and_nothing_behind_it_is_read(
+    quick: Served, lines: bytes
+) -> None:
+    sent = HEAD + lines + b"\r\n\r\n0\r\n\r\n" + HIDDEN
+    answer = b""
+    with contextlib.suppress(ConnectionError):
+        async with connected(quick, sent) as (reader, _), asyncio.timeout(10):
+            answer = await reader.read()
+    # Or the connection was ended without a word, while we were still sending.
+    assert answer == b"" or answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+    assert answer.count(b"HTTP/1.1 ") <= 1
+
+
+@pytest.mark.parametrize("to", [b"h2c", b"websocket"])
+@attack("HP")
+async def test_a_connection_stays_what_it_is(quick: Served, to: bytes) -> None:
+    lines = b"Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}" % to
+    async with connected(quick, HEAD + lines) as (reader, _), asyncio.timeout(10):
+        assert not (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 101")
 
 
 async def test_junk_after_an_answer_ends_the_connection_in_silence(
@@ -116,6 +167,7 @@ async def test_junk_after_an_answer_ends_the_connection_in_silence(
     assert "data_received() call failed" not in caplog.text
 
 
+@attack("HB")
 async def test_unfinished_bodies_together_are_bounded(quick: Served) -> None:
     quick.surface.unfinished.most = 1000
     head = HEAD + b"Content-Length: 900\r\n\r\n"

@@ -132,7 +132,7 @@ async def test_behind_switchboard_a_person_is_asked_for_the_real_subtool_once(ga
             begun = client.begin("tools/call", {"name": SUITE, "arguments": NATURAL})
             question = await asked(client)
             text = question["params"]["message"]
-            assert " · ledger.write · in " in text
+            assert " · ledger.write · no sandbox · " in text
             assert f"A model chose this call for the words:\n  | {QUERY['query']}\n" in text
             assert '"text": "rent paid"' in text
             assert gate.written == []

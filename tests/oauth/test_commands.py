@@ -91,7 +91,9 @@ async def test_one_login_serves_every_session_and_lasts(
     first, second = [each["client"] for each in servers.those("registration")]
     assert [each["client"] for each in servers.those("unregistration")] == [first]
 
-    out = await ran(workspace, "mcp", "auth", "logout", "notes")
+    shown = await ran(workspace, "login", "--json")
+    assert [each["state"] for each in json.loads(shown.stdout)["logins"]] == ["valid"]
+    out = await ran(workspace, "logout", "notes")
     assert out.stdout == "logged out of notes\n"
     assert len(servers.those("revocation")) == 4
     assert [each["client"] for each in servers.those("unregistration")] == [first, second]
@@ -262,6 +264,7 @@ async def test_the_doctor_tells_of_logins_that_are_missing(
         "subject": "notes",
         "message": "nobody is logged in",
         "hint": "switchboard mcp auth login notes",
+        "remedy": [],
     } in told["findings"]
 
 

@@ -25,6 +25,7 @@ from switchboard.core.questions import Approval
 from switchboard.core.stores import AuditStore
 from switchboard.core.tools import Effects, ToolSpec
 from switchboard.core.visibility import Visibility
+from switchboard.pipeline.call_records import tokens_of
 from switchboard.pipeline.gates.audit import AuditGates
 from switchboard.pipeline.order import build_road
 
@@ -321,3 +322,9 @@ async def forever(_: Call) -> Outcome:
 def written(places: AuditPaths) -> list[AuditRecord]:
     found = map(record_in, AuditReader(places).rows())
     return [record for record in found if record is not None]
+
+
+def test_what_a_server_says_twice_is_read_once() -> None:
+    said = b'{"content":[{"type":"text","text":"%b"}],"structuredContent":{"a":1}}' % (b"x " * 500)
+    assert tokens_of(Outcome(raw=Raw(said))) < 20
+    assert tokens_of(Outcome(raw=Raw(said.replace(b'{"a":1}', b"null")))) > 200

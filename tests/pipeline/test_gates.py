@@ -173,11 +173,70 @@ async def test_who_speaks_for_itself_is_not_spoken_for() -> None:
         for step in range(3):
             await asyncio.sleep(10)
             call.channel.report(step + 1)
-        await asyncio.sleep(25)
+        await asyncio.sleep(12)
         return outcome()
 
     await DeadlineGate()(heard(told), working)
     assert [params["progress"] for _, params in told.notes] == [1, 2, 3]
+
+
+@in_fake_time
+async def test_who_falls_silent_after_a_sign_of_life_is_spoken_for_until_the_next() -> None:
+    told = _Told()
+
+    async def working(call: Call) -> Outcome:
+        assert call.channel is not None
+        await asyncio.sleep(1)
+        call.channel.report(5, 10, "half")
+        await asyncio.sleep(48)
+        call.channel.report(6, 10)
+        await asyncio.sleep(42)
+        return outcome()
+
+    await DeadlineGate()(replace(heard(told), tool=a_tool(timeout_s=200)), working)
+    shown = [params["progress"] for _, params in told.notes]
+    assert shown == sorted(set(shown))
+    # Two checks fall into the first silence, and two into the second.
+    assert [round(each, 3) for each in shown] == [5, 5, 5, 6, 6, 6]
+    assert {params["total"] for _, params in told.notes} == {10}
+    said = [params["message"] for _, params in told.notes if "message" in params]
+    assert said[1] == "`tool` has reported nothing for 29 s"
+
+
+@in_fake_time
+async def test_who_waited_for_a_person_is_spoken_for_once_it_works_again() -> None:
+    told = _Told()
+
+    async def asked(call: Call) -> Outcome:
+        call.clock.pause()
+        await asyncio.sleep(40)
+        call.clock.resume()
+        await asyncio.sleep(40)
+        return outcome()
+
+    await DeadlineGate()(heard(told), asked)
+    assert [params["message"] for _, params in told.notes] == [
+        "`tool` has reported nothing for 20 s",
+        "`tool` has reported nothing for 35 s",
+    ]
+
+
+@pytest.mark.parametrize("said", ["3", "1e300", "0.25", '"much"', "-4"])
+@in_fake_time
+async def test_a_sign_of_our_own_is_more_than_whatever_the_server_said(said: str) -> None:
+    told = _Told()
+
+    async def working(call: Call) -> Outcome:
+        assert call.channel is not None
+        call.channel.progress(Raw(b'{"progress":%b}' % said.encode()))
+        await asyncio.sleep(50)
+        return outcome()
+
+    await DeadlineGate()(heard(told), working)
+    first, *others = [params["progress"] for _, params in told.notes]
+    assert len(others) == 3
+    assert others == sorted(set(others))
+    assert not isinstance(first, float | int) or others[0] > first
 
 
 @in_fake_time

@@ -31,6 +31,8 @@ class Case(NamedTuple):
     reason: str
     # What takes longer than the test; nothing if everything it does is quick.
     slow: Use | None = None
+    # What has to be called before; the handle of its result takes the place of `HANDLE`.
+    first: Use | None = None
     # Whether its tools are known only when it runs.
     lists_when_running: bool = False
 
@@ -48,6 +50,11 @@ def _find(workspace: Workspace) -> None:
     # What is found is judged, which takes asking the server what it has.
     lines = ("enable_mcp_server_surface = true", 'surface_tokens = "lean"')
     workspace.config_toml("\n".join(lines), scope="home")
+
+
+def _recall(workspace: Workspace) -> None:
+    workspace.echo_child()
+    workspace.config_toml("[results]\ninline_tokens = 1000\n", scope="home")
 
 
 def _commands(workspace: Workspace) -> None:
@@ -141,5 +148,13 @@ CASES: dict[str, Case] = {
         Use("call_tool", {"tool": "nobody.nothing"}),
         "unknown-tool",
         slow=Use("call_tool", {"tool": "echo.stall"}),
+    ),
+    "recall": Case(
+        _recall,
+        Use("read_result", {"handle": "HANDLE", "grep": "ahoy"}),
+        "ahoy",
+        Use("read_result", {"handle": "r1-nobody"}),
+        "unknown-result",
+        first=Use("echo_suite", _suite_call("echo", text="ahoy " * 2_000)),
     ),
 }

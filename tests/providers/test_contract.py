@@ -11,7 +11,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from fakes.events import MemoryEvents
-from providers.cases import CASES, Case, Use
+from providers.cases import CASES, Case, Json, Use
 from support.processes import mentioning, wait_until_none_mention
 from support.workspace import Workspace
 from switchboard.core.bus import EventBus
@@ -58,8 +58,16 @@ class Board:
                 assert board.directory is not None
                 spec = await board.directory().tool(use.tool, session, None)
         assert spec is not None
-        arguments = Raw(msgspec.json.encode(use.arguments))
+        arguments = Raw(msgspec.json.encode(await self._with_handle(runtime, use)))
         return Call(id="c-1", session=session, tool=spec, arguments=arguments)
+
+    async def _with_handle(self, runtime: Runtime, use: Use) -> Json:
+        """The arguments, with the handle of what had to be called before."""
+        if self.case.first is None or use is not self.case.right:
+            return use.arguments
+        outcome = await self.use(runtime, self.case.first)
+        handle = outcome.meta["switchboard/result"]["handle"]
+        return {key: handle if value == "HANDLE" else value for key, value in use.arguments.items()}
 
     async def use(self, runtime: Runtime, use: Use) -> Outcome:
         call = await self.call(runtime, use)

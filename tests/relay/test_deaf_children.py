@@ -46,8 +46,12 @@ async def test_calls_of_a_child_that_reads_nothing_fail_at_once_and_it_is_replac
     async with serving(tmp_path, entry) as desk:
         guest = Guest(desk, "handshake")
         assert text_of(await guest.call("deafen")) == "deafen"
-        large = {"text": "x" * (6 * 1024 * 1024)}
-        calls = [asyncio.ensure_future(guest.call("echo", large)) for _ in range(6)]
+        large = "x" * (6 * 1024 * 1024)
+        # Each says something else: the same call, sent again meanwhile, would wait for the first.
+        calls = [
+            asyncio.ensure_future(guest.call("echo", {"text": f"{large}{number}"}))
+            for number in range(6)
+        ]
         async with asyncio.timeout(30):
             answers = await asyncio.gather(*calls)
         reasons = {each["_meta"]["switchboard/error"]["reason"] for each in answers}

@@ -108,6 +108,7 @@ async def test_a_call_that_its_client_calls_off_casts_no_doubt(tmp_path: Path) -
         assert len(desk.events.of(ChildStarted)) == 1
 
 
+@attack("T26")
 async def test_a_child_that_answers_nothing_but_signs_of_life_is_replaced(tmp_path: Path) -> None:
     """It answers every ping, and lets call after call wait for its whole time."""
     entry = replace(one_at_a_time("suite"), rpc_timeout_ms=400)

@@ -25,6 +25,7 @@ class Lister:
 
     limits = ChildLimits()
     accounts = None
+    trees = None
     is_running = False
 
     def __init__(self, tool: str, when_asked: Callable[[], Any]) -> None:

@@ -14,6 +14,7 @@ from support.mcp_stdio import CLIENT, META, modern_meta
 from support.workspace import Json, child_command
 from switchboard.children.schema import ServerEntry
 from switchboard.core.events import SessionOpened
+from switchboard.core.receipts import Receipt
 from switchboard.surface.channel import PATIENCE_S
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls
@@ -43,6 +44,16 @@ class WatchedParking(SuspendedCalls):
         self.tasks.add(suspended.task)
 
 
+class _Arrived:
+    """The way of answers that are there as soon as they are sent."""
+
+    taken = 0
+    is_over = False
+
+    def look(self) -> int:
+        return self.taken
+
+
 class Guest:
     """One client of a desk, whose every word is kept."""
 
@@ -55,6 +66,7 @@ class Guest:
         patience_s: float = PATIENCE_S,
         capabilities: Json = EVERY_CAPABILITY,
     ) -> None:
+        self.held: dict[MessageId, Receipt] = {}
         self.era = era
         self.capabilities = capabilities
         self.told: list[tuple[str, Json]] = []
@@ -134,11 +146,21 @@ class Guest:
         if meta:
             params["_meta"] = meta
         self._next += 1
-        answer = self.endpoint.request(method, Raw(json.dumps(params).encode()), self._next)
-        if not isinstance(answer, tuple):
-            async with asyncio.timeout(20):
-                answer = await answer
+        number = self._next
+        try:
+            answer = self.endpoint.request(method, Raw(json.dumps(params).encode()), number)
+            if not isinstance(answer, tuple):
+                async with asyncio.timeout(20):
+                    answer = await answer
+        finally:
+            self._read(number)
         return json.loads(b"".join(map(bytes, answer)))
+
+    def _read(self, number: int) -> None:
+        """An answer is read at once; a question in its place is not the end of the call."""
+        receipt = self.held.pop(number, None)
+        if receipt is not None and receipt.status and receipt.book is not None:
+            receipt.book.sent(receipt, _Arrived(), 0)
 
     async def call(self, name: str, arguments: Json | None = None, **meta: Any) -> Json:
         return await self.ask("tools/call", {"name": name, "arguments": arguments or {}}, **meta)

@@ -8,6 +8,7 @@ import pytest
 from support.requirements import (
     ATTACKS,
     LAST_OF_SEED,
+    RULES,
     SINGLE_ATTACKS,
     attack,
     attacks,
@@ -72,7 +73,14 @@ def test_the_summary_counts_each_seed_and_names_what_has_no_passing_test() -> No
 def test_the_manifest_names_every_attack() -> None:
     counted = [f"{kind}{n}" for kind, last in ATTACKS.items() for n in range(1, last + 1)]
     assert list(attacks()) == [*counted, *SINGLE_ATTACKS]
-    assert {id_: says for id_, says in attacks().items() if not 12 <= len(says) <= 100} == {}
+    assert {id_ for id_, each in attacks().items() if not 12 <= len(each.says) <= 100} == set()
+
+
+def test_for_each_rule_an_attack_was_invented() -> None:
+    invented = {id_: each.rules for id_, each in attacks().items() if id_.startswith("T")}
+    assert {id_ for id_, rules in invented.items() if not rules} == set()
+    assert set().union(*invented.values()) == set(range(1, RULES + 1))
+    assert {id_ for id_, each in attacks().items() if each.rules} == set(invented)
 
 
 @pytest.mark.parametrize("ids", [("B0",), ("B33",), ("B1", "S2.01"), ()])

@@ -185,6 +185,10 @@ PROTECTED = (
     ".envrc",
     ".npmrc",
     ".husky/pre-push",
+    "compose.yaml",
+    "docker-compose.override.yml",
+    "justfile",
+    "Procfile",
 )
 
 

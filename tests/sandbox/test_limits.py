@@ -1,10 +1,13 @@
 """What a confined program may use at most: each is tried, and held."""
 
+import asyncio
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from sandbox.den import Den
+from sandbox.den import PATIENCE, Den
 from switchboard.sandbox.limits import limits_in_words
 
 ROOM = "import sys; print(len(bytearray(300 << 20)))"
@@ -56,6 +59,25 @@ except OSError:
     pass
 print(made)
 """
+
+
+@pytest.mark.parametrize(("processes", "made"), [("20", 18), ("", 60)])
+async def test_forks_of_an_ordinary_user_beyond_the_limit_are_refused(
+    processes: str, made: int
+) -> None:
+    program = str(Path(__file__).with_name("ordinary_user.py"))
+    ended = await asyncio.to_thread(
+        subprocess.run,
+        (sys.executable, program, processes),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    # The program, and the first process of its namespace, are counted too.
+    assert int(ended.stdout.split()[-1]) == made
+    assert ("fork" in ended.stderr) == bool(processes)
 
 
 async def test_processes_are_counted_for_each_sandbox(den: Den) -> None:

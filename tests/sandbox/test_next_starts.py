@@ -51,6 +51,7 @@ async def test_the_interpreter_of_a_script_in_the_workspace_opens_no_folder(den:
         assert SECRET not in ended.stdout
 
 
+@attack("T24")
 async def test_a_command_that_became_a_link_opens_no_folder(den: Den) -> None:
     tool = den.workspace / "tool"
     bait = den.home / ".ssh" / "tool"
@@ -78,6 +79,7 @@ async def test_an_entry_of_the_search_path_in_the_workspace_opens_no_folder(
     assert SECRET not in ended.stdout
 
 
+@attack("T24")
 async def test_an_entry_that_leads_through_the_workspace_opens_no_folder(den: Den) -> None:
     """Named by a link of the home into the workspace, where another link leads back."""
     (den.home / "tools").symlink_to(den.workspace / "tools")

@@ -246,6 +246,7 @@ async def test_a_folder_exchanged_for_a_link_while_the_sandbox_is_built_opens_no
     assert refused & {"sandbox-link", "sandbox-changed"}
 
 
+@attack("T25")
 async def test_a_folder_exchanged_after_the_plan_is_not_hidden_in_vain(den: Den) -> None:
     """The mask would lie in the other folder, and what it is for would be bare."""
     app, decoy = den.workspace / "app", den.workspace / "decoy"

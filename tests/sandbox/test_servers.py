@@ -158,7 +158,7 @@ async def test_status_shows_the_server_itself_and_the_sandbox_around_it(shared: 
         assert "bwrap" in _command_of(inside["sandbox_pid"]).split("\0")[0]
         assert inside["pid"] in descendants_of(inside["sandbox_pid"])
         assert (outside["pid"], outside["sandbox_pid"]) == (told["outside"], 0)
-        people = await asyncio.to_thread(switchboard, shared, "status")
+        people = await asyncio.to_thread(switchboard, shared, "status", "--verbose")
         [head] = [line for line in people.out.splitlines() if line.startswith("CHILD")]
         [row] = [line for line in people.out.splitlines() if line.startswith("inside")]
         at = head.index("SANDBOX PID")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from settings.ground import Ground
+from settings.made_data import sqlite
 from support.requirements import attack
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.trust import still_trusted, trust
@@ -78,6 +79,96 @@ def test_a_change_of_what_runs_asks_again(ground: Ground, way: str) -> None:
     assert (settings.servers, len(settings.untrusted)) == ((), 1)
 
 
+PROJECTS = {
+    "make": (["make", "-C", "sub"], "sub/Makefile"),
+    "make, joined": (["make", "-Csub"], "sub/Makefile"),
+    "make, by its long name": (["make", "--directory=sub"], "sub/Makefile"),
+    "make, one below the other": (["make", "-C", "sub", "-C", "inner"], "sub/inner/Makefile"),
+    "npm": (["npm", "--prefix", "sub", "start"], "sub/package.json"),
+    "npm, joined": (["npm", "--prefix=./sub", "start"], "sub/package.json"),
+    "npm, its settings": (["npm", "--prefix", "sub", "start"], "sub/.npmrc"),
+    "npx": (["npx", "--prefix", "sub", "tool"], "sub/node_modules/.bin/tool"),
+    "npx of a folder": (["npx", "--package=./sub", "tool"], "sub/package.json"),
+    "uv": (["uv", "--directory", "sub", "run", "serve"], "sub/pyproject.toml"),
+    "text": (["sh", "-c", "cd sub && make serve"], "sub/Makefile"),
+}
+
+
+@pytest.mark.parametrize("way", PROJECTS)
+@attack("T14")
+def test_a_change_in_a_folder_that_a_runner_is_sent_to_asks_again(ground: Ground, way: str) -> None:
+    words, changed = PROJECTS[way]
+    _write("sub/inner/other")(ground.workspace)
+    _write(changed, "good")(ground.workspace)
+    trusted = _trusted(ground, *words)
+    _write(changed)(ground.workspace)
+    assert not still_trusted(trusted, str(ground.workspace))
+    assert ground.load(trusted=False).servers == ()
+
+
+@attack("T14")
+def test_what_comes_into_a_folder_that_a_runner_is_sent_to_asks_again(ground: Ground) -> None:
+    _write("sub/makefile", "good")(ground.workspace)
+    trusted = _trusted(ground, "make", "-C", "sub")
+    # It is read before the other.
+    _write("sub/GNUmakefile")(ground.workspace)
+    assert not still_trusted(trusted, str(ground.workspace))
+
+
+WITHIN = {
+    "uv": (["uv", "--directory", "sub", "run", "server.py"], "sub/server.py"),
+    "uv, a module": (["uv", "--directory", "sub", "run", "-m", "mod"], "sub/mod.py"),
+    "uv, a program": (["uv", "--directory", "sub", "run", "tool"], "sub/.venv/bin/tool"),
+    "env": (["env", "-C", "sub", "python3", "server.py"], "sub/server.py"),
+    "env, joined": (["env", "--chdir=sub", "./run"], "sub/run"),
+    "env, a module": (["env", "-C", "sub", "python3", "-m", "mod"], "sub/mod.py"),
+    "env, a package": (["env", "-C", "sub", "python3", "inner"], "sub/inner/more.py"),
+    "env, no ending": (["env", "-C", "sub", "node", "index"], "sub/index.js"),
+    "text": (["sh", "-c", "cd sub && exec python3 server.py"], "sub/server.py"),
+    "text, a program": (["sh", "-c", "cd sub && exec ./run.sh"], "sub/run.sh"),
+    "text, one below the other": (["sh", "-c", "cd sub; cd inner; ./x"], "sub/inner/x"),
+    "text, a module": (["sh", "-c", "cd sub && python3 -m mod"], "sub/mod.py"),
+    "text, no ending": (["bash", "-lc", "cd sub && node index"], "sub/index.js"),
+    "text, its settings": (["bash", "-lc", "cd sub && npm start"], "sub/package.json"),
+    "npm": (["npm", "--prefix", "sub", "start"], "sub/server.js"),
+    "go": (["go", "run", "./sub"], "sub/main.go"),
+    "go, sent there": (["go", "-C", "sub", "run", "."], "sub/main.go"),
+    "make": (["make", "-I", "sub", "-f", "Makefile"], "sub/rules.mk"),
+    "another program": (["nice-server", "--chdir", "sub", "plugin.py"], "sub/plugin.py"),
+}
+
+
+@pytest.mark.parametrize("way", WITHIN)
+@attack("T19")
+def test_a_change_of_code_in_a_folder_that_a_program_is_sent_to_asks_again(
+    ground: Ground, way: str
+) -> None:
+    words, changed = WITHIN[way]
+    _write("sub/inner/other")(ground.workspace)
+    _write(changed, "good")(ground.workspace)
+    trusted = _trusted(ground, *words)
+    assert still_trusted(trusted, str(ground.workspace))
+    _write(changed)(ground.workspace)
+    assert not still_trusted(trusted, str(ground.workspace))
+    assert ground.load(trusted=False).servers == ()
+
+
+@attack("T19")
+def test_a_folder_that_is_named_by_its_whole_path_counts_as_well(ground: Ground) -> None:
+    _write("sub/server.py", "good")(ground.workspace)
+    trusted = _trusted(ground, "uv", "--directory", f"{ground.workspace}/sub", "run", "server.py")
+    _write("sub/server.py")(ground.workspace)
+    assert not still_trusted(trusted, str(ground.workspace))
+
+
+def test_a_database_in_a_folder_that_a_program_is_sent_to_is_data(ground: Ground) -> None:
+    _write("sub/server.py", "good")(ground.workspace)
+    words = ("uv", "--directory", "sub", "run", "server.py", "--db-path", "x.db")
+    trusted = _trusted(ground, *words)
+    ground.put(ground.workspace / "sub" / "x.db", sqlite("1"))
+    assert still_trusted(trusted, str(ground.workspace))
+
+
 def _trusted(ground: Ground, *words: str) -> ServerEntry:
     entry = {"command": words[0], "args": list(words[1:])}
     ground.put(ground.own / "mcp.json", {"mcpServers": {"x": entry}})
@@ -105,10 +196,10 @@ def test_a_script_outside_that_is_named_or_linked_to_asks_again(ground: Ground) 
 
 def test_what_a_server_works_on_is_not_what_it_is(ground: Ground) -> None:
     """A database changes with every call; to ask again each time would teach to agree unseen."""
-    data = ground.put(ground.workspace / "data.db", "1")
+    data = ground.put(ground.workspace / "data.db", sqlite("1"))
     notes = ground.put(ground.workspace / "docs" / "notes.txt", "1")
     entry = _trusted(ground, "uvx", "mcp-server-sqlite", "--db-path=./data.db", "--root=docs")
-    data.write_text("2", "utf-8")
+    data.write_bytes(sqlite("2"))
     notes.write_text("2", "utf-8")
     assert still_trusted(entry, str(ground.workspace))
 

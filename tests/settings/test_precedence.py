@@ -111,7 +111,7 @@ def test_toml_over_json_fills_fields_and_is_judged_when_merged(ground: Ground) -
     assert (x.command, x.args, x.env) == ("a", ("1",), {"A": "1"})
     ground.put(ground.own / "config.toml", '[mcp_servers.x]\nurl = "https://a.example"\n')
     (problem,) = ground.refused()
-    assert (problem.key, problem.line, problem.near) == ("mcp_servers.x.url", 2, True)
+    assert (problem.key, problem.line, problem.column) == ("mcp_servers.x.url", 2, 1)
 
 
 def test_an_overlay_that_completes_nothing_is_refused(ground: Ground) -> None:

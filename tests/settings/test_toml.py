@@ -113,7 +113,12 @@ def test_a_missing_variable_is_named(ground: Ground) -> None:
     )
     first, second, third = ground.refused()
     assert "`NOT_SET`" in first.message
-    assert (first.key, first.line, first.near) == ("mcp_servers.x.args[0]", 3, True)
+    assert (first.key, first.line, first.column, first.near) == (
+        "mcp_servers.x.args[0]",
+        3,
+        9,
+        False,
+    )
     assert "`ALSO_NOT`" in second.message
     assert "not a placeholder" in third.message
 
@@ -153,12 +158,32 @@ def test_a_filled_value_is_judged_again(ground: Ground) -> None:
         ("[server]\nport = nan\n", "server.port", 2),
     ],
 )
-def test_a_wrong_key_is_refused_near_its_line(
+def test_a_wrong_key_is_refused_where_it_stands(
     ground: Ground, text: str, key: str, line: int
 ) -> None:
     ground.put(ground.home / "config.toml", text)
     problem = ground.refused()[0]
-    assert (problem.key, problem.line, problem.near) == (key, line, True)
+    assert (problem.key, problem.line, problem.near) == (key, line, False)
+    there = text.splitlines()[line - 1][problem.column - 1 :]
+    assert there.startswith(("[", key.rpartition(".")[2]))
+
+
+def test_one_problem_of_a_file_hides_no_other(ground: Ground) -> None:
+    ground.put(
+        ground.own / "config.toml",
+        'aprovals = 1\n[server]\nport = "x"\n[mcp_servers.a]\ncommand = 1\n'
+        'env = { A = "a", "Bc" = 2 }\nargs = [\n  "{", # [\n  [],\n]\n'
+        '[approvals]\nallow = ["a.*"]\n',
+    )
+    told = [(each.key, each.line, each.column, each.near) for each in ground.refused()]
+    assert told == [
+        ("aprovals", 1, 1, False),
+        ("server.port", 3, 1, False),
+        ("mcp_servers.a.command", 5, 1, False),
+        ("mcp_servers.a.env.Bc", 6, 18, False),
+        ("mcp_servers.a.args[1]", 9, 3, False),
+        ("approvals.allow", 12, 1, False),
+    ]
 
 
 def test_an_unknown_table_is_only_warned_of(ground: Ground) -> None:

@@ -42,6 +42,24 @@ def test_servers_of_a_workspace_wait_for_trust_and_those_of_the_home_do_not(grou
     assert command_tools(settings).usable == {}
 
 
+def test_a_server_that_its_user_writes_stays_trusted_while_its_entry_does(ground: Ground) -> None:
+    script = ground.put(ground.workspace / "server.py", "one")
+    entry = {"command": "python3", "args": ["server.py"]}
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"mine": entry, "other": entry}})
+    trust(ground.load(trusted=False), ["mine"], is_dev=True)
+    (mine,) = ground.load(trusted=False).servers
+    script.write_text("two", "utf-8")
+    assert _names(ground) == (["mine"], ["other"])
+    assert still_trusted(mine, str(ground.workspace))
+    # Not another of the same words, nor the same with other words.
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"mine": {**entry, "env": {"A": "1"}}}})
+    assert _names(ground) == ([], ["mine"])
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"mine": entry}})
+    assert _names(ground) == (["mine"], [])
+    assert untrust(ground.load(trusted=False), ["mine"])
+    assert _names(ground) == ([], ["mine"])
+
+
 def test_what_is_trusted_can_be_used_and_trust_can_be_taken_back(ground: Ground) -> None:
     ground.child("a")
     ground.child("b")

@@ -1,7 +1,7 @@
-"""Real MCP hosts, run once without a person against a scripted model: Claude Code and Codex.
+"""Real MCP hosts, run once without a person against a scripted model.
 
-Each runs its native program, not the Node launcher, with a private configuration and nothing of
-the machine's own.
+Each runs its native program, not the Node launcher (but Gemini CLI has no other), with a private
+configuration and nothing of the machine's own.
 """
 
 import asyncio
@@ -58,6 +58,11 @@ def opencode_program() -> Path:
     return NODE_MODULES / name / "bin" / "opencode"
 
 
+def gemini_program() -> Path:
+    """Find Gemini CLI, which is one file for Node."""
+    return NODE_MODULES / "@google" / "gemini-cli" / "bundle" / "gemini.js"
+
+
 _CODEX_SETTINGS = """
 model = "mock-model"
 model_provider = "loopback"
@@ -83,9 +88,11 @@ async def run_claude(
     servers: Mapping[str, Json],
     *,
     tool_search: bool = False,
+    rules: Json | None = None,
 ) -> Finished:
     """Run one prompt in Claude Code, with these servers and all their tools allowed.
 
+    With rules those are its user's settings, and nothing else is allowed.
     With `tool_search` the host keeps the tools of servers back until the model searches for them.
     """
     env = {
@@ -102,12 +109,17 @@ async def run_claude(
         "MCP_TIMEOUT": str(STARTING_S * 1000),
         "MCP_CONNECT_TIMEOUT_MS": str(STARTING_S * 1000),
     }
+    if rules is not None:
+        settings = workspace.user_home / "claude" / "settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(json.dumps(rules), "utf-8")
+    allowed = [f"mcp__{name}" for name in servers] if rules is None else []
     arguments = [
         "--print",
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
         *("--model", "mock-model", "--setting-sources", "user"),
         *("--strict-mcp-config", "--mcp-config", json.dumps({"mcpServers": servers})),
-        *("--allowedTools", *(f"mcp__{name}" for name in servers)),
+        *(("--allowedTools", *allowed) if allowed else ()),
     ]
     return await _run([program, *arguments], workspace, env)
 
@@ -120,11 +132,13 @@ async def run_codex(
     *,
     model_name: str = "mock-model",
     server_env: Mapping[str, str] | None = None,
+    approval: str = "approve",
 ) -> Finished:
     """Run one prompt in Codex, with these servers and all their tools approved.
 
-    What Codex knows of a model by its name decides whether it keeps tools back for a search. It
-    passes little of its environment on to servers; `server_env` is what they are given besides.
+    With `approval` as `auto` Codex judges each tool by what is said of it. What it knows of a model
+    by its name decides whether it keeps tools back for a search. It passes little of its
+    environment on to servers; `server_env` is what they are given besides.
     """
     provider = {"name": "loopback", "base_url": f"{model.url}/v1", "wire_api": "responses"}
     settings: Json = {
@@ -135,7 +149,7 @@ async def run_codex(
         "mcp_servers": {
             name: {
                 **entry,
-                "default_tools_approval_mode": "approve",
+                "default_tools_approval_mode": approval,
                 "env": dict(workspace.env if server_env is None else server_env),
                 "required": True,
                 "startup_timeout_sec": STARTING_S,
@@ -161,6 +175,81 @@ async def run_codex_with(
     with TemporaryDirectory(dir=PRIVATE, prefix="codex-", ignore_cleanup_errors=True) as home:
         (Path(home) / "config.toml").write_text(settings, "utf-8")
         return await _run([program, *arguments], workspace, {**workspace.env, "CODEX_HOME": home})
+
+
+async def run_opencode(
+    program: Path, model: ScriptedModel, workspace: Workspace, servers: Mapping[str, Json]
+) -> Finished:
+    """Run one prompt in opencode, with these servers; it allows all tools by itself."""
+    provider: Json = {
+        "npm": "@ai-sdk/openai",
+        "name": "loopback",
+        "options": {"baseURL": f"{model.url}/v1", "apiKey": "loopback"},
+        "models": {"mock-model": {"name": "mock-model", "tool_call": True}},
+    }
+    settings: Json = {
+        "$schema": "https://opencode.ai/config.json",
+        "autoupdate": False,
+        "share": "disabled",
+        "model": "loopback/mock-model",
+        "small_model": "loopback/mock-model",
+        "enabled_providers": ["loopback"],
+        "provider": {"loopback": provider},
+        "mcp": {
+            name: {
+                "type": "local",
+                "command": [entry["command"], *entry["args"]],
+                "environment": workspace.env,
+                "timeout": STARTING_S * 1000,
+            }
+            for name, entry in servers.items()
+        },
+    }
+    _write(workspace.user_home / ".config" / "opencode" / "opencode.json", settings)
+    env = {
+        **workspace.env,
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        # It would fetch a package for plugins, which it does without.
+        "npm_config_registry": "http://127.0.0.1:1",
+        "npm_config_fetch_retries": "0",
+    }
+    return await _run([program, "run", "--format", "json"], workspace, env)
+
+
+async def run_gemini(
+    program: Path, model: ScriptedModel, workspace: Workspace, servers: Mapping[str, Json]
+) -> Finished:
+    """Run one prompt in Gemini CLI, with these servers and all their tools trusted."""
+    settings: Json = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "mcpServers": {
+            name: {
+                **entry,
+                "env": workspace.env,
+                "trust": True,
+                "timeout": STARTING_S * 1000,
+            }
+            for name, entry in servers.items()
+        },
+    }
+    _write(workspace.user_home / ".gemini" / "settings.json", settings)
+    env = {
+        **workspace.env,
+        "GEMINI_API_KEY": "loopback",
+        "GOOGLE_GEMINI_BASE_URL": model.url,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+    command = ["node", program, "--model", "mock-model", "--output-format", "stream-json"]
+    return await _run(command, workspace, env)
+
+
+def _write(path: Path, settings: Json) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings), "utf-8")
 
 
 async def _run(

@@ -59,6 +59,6 @@ async def page_of(process: Process) -> str:
 
 async def log_in(workspace: Workspace, name: str, *words: str, user: str = "ada") -> Ended:
     """Log in as a person does who opens the page by hand."""
-    process = await started(workspace, "mcp", "auth", "login", name, "--no-browser", *words)
+    process = await started(workspace, "login", name, "--no-browser", *words)
     assert await browse(await page_of(process), user=user) == 200
     return await ended(process)

@@ -2,7 +2,8 @@
 
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 _PREFIX = "COVERAGE_"
@@ -15,20 +16,40 @@ _VARIABLES = {
     "COVERAGE_PROCESS_START": str(Path(_DAEMON_PATH, "coverage.ini")),
     "COVERAGE_FILE": str(_CHECKOUT / ".run" / "coverage" / "data"),
 }
-# Measuring makes the start of a process four times as dear, and most tests start one. What one in
-# so many tests reaches is nearly what all of them reach.
-_ONE_IN = 3
+# Measuring makes the start of a process four times as dear, and a test itself more than twice.
+# What one in so many tests reaches is nearly what all of them reach; `make coverage` measures all.
+_ONE_IN = 1 if "MEASURE_EVERY_TEST" in os.environ else 3
 
 
-def _takes_part() -> bool:
-    """Say whether the test that runs is one of those; the same ones in every run."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+def _takes_part(test: str) -> bool:
+    """Say whether a test is one of those; the same ones in every run."""
     return zlib.crc32(test.encode()) % _ONE_IN == 0
+
+
+@contextmanager
+def measured_or_not(test: str) -> Generator[None]:
+    """Measure what a test does in this process, if it is one of those."""
+    if not _IS_MEASURED or _takes_part(test):
+        yield
+        return
+    # Most who run tests do not measure, and it takes a while to load.
+    from coverage import Coverage  # noqa: PLC0415
+
+    running = Coverage.current()
+    if running is None:
+        yield
+        return
+    running.stop()
+    try:
+        yield
+    finally:
+        running.start()
 
 
 def measured() -> dict[str, str]:
     """Give the variables that have a process measured; none where nobody measures."""
-    return dict(_VARIABLES) if _IS_MEASURED and _takes_part() else {}
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    return dict(_VARIABLES) if _IS_MEASURED and _takes_part(test) else {}
 
 
 def measured_daemon() -> dict[str, str]:

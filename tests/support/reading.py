@@ -3,7 +3,7 @@
 import asyncio
 
 from support.workspace import Json
-from switchboard.surface.unattended import READING_S
+from switchboard.surface.asking.unattended import READING_S
 
 CHOICES = {
     "allow_once": {},

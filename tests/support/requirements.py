@@ -17,10 +17,29 @@ MANIFEST = Path(__file__).parents[1] / "requirements"
 LAST_OF_SEED = {0: 153, 1: 78, 2: 108, 3: 121, 4: 91}
 
 # How many there are of each kind, from 1 on, and those of which only some are ours to prove.
-ATTACKS = {"B": 32, "N": 13, "R": 4, "S": 8, "D": 10, "W": 4, "A": 7, "F": 5, "X": 2, "T": 10}
-SINGLE_ATTACKS = ("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H60", "H64")
+# PB are those that the second file of attacks calls B, as the first one does.
+ATTACKS = {
+    "B": 32,
+    "N": 13,
+    "R": 4,
+    "S": 8,
+    "D": 10,
+    "W": 4,
+    "A": 7,
+    "F": 5,
+    "X": 2,
+    "T": 33,
+    "PB": 4,
+}
+SINGLE_ATTACKS = (
+    *("T40", "T41", "T42"),
+    *("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H37", "H60", "H64"),
+    *("HB", "HP"),
+)
+# What the fixes keep to; for each of them attacks were invented afterwards.
+RULES = 14
 
-_ATTACK = re.compile(r"(?P<id>[A-Z]\d{1,2}) (?P<says>\S.*)")
+_ATTACK = re.compile(r"(?P<id>[A-Z]{1,2}\d{0,2}) (?:\((?P<rules>[\d, ]+)\) )?(?P<says>[^\s(].*)")
 _LINE = re.compile(r"(?P<id>S[0-4]\.\d{2,3})(?P<soft>~?) (?P<says>\S.*)")
 
 
@@ -53,17 +72,25 @@ def manifest() -> dict[str, Requirement]:
     return found
 
 
+class Attack(NamedTuple):
+    """What is attempted, and which rules it tries to break, if it was invented for them."""
+
+    says: str
+    rules: frozenset[int]
+
+
 @cache
-def attacks() -> dict[str, str]:
-    """Give what each attack attempts, by its id."""
-    found: dict[str, str] = {}
+def attacks() -> dict[str, Attack]:
+    """Give every attack by its id."""
+    found: dict[str, Attack] = {}
     path = MANIFEST / "attacks.txt"
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         match = _ATTACK.fullmatch(line)
         if line and not line.startswith("#"):
             if match is None or match["id"] in found:
                 raise ValueError(f"{path}:{number}: not a line for one new attack")
-            found[match["id"]] = match["says"]
+            rules = frozenset(map(int, (match["rules"] or "").replace(",", " ").split()))
+            found[match["id"]] = Attack(match["says"], rules)
     return found
 
 

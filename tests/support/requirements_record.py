@@ -84,7 +84,7 @@ def summary(record: Record, *, missing: bool) -> str:
         f"attacks: {len(attacks()) - len(unshown)} of {len(attacks())} have a passing test"
     )
     if missing:
-        lines.extend(f"  {id_} {attacks()[id_]}" for id_ in unshown)
+        lines.extend(f"  {id_} {attacks()[id_].says}" for id_ in unshown)
     return "\n".join(lines)
 
 

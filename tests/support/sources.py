@@ -14,6 +14,7 @@ from switchboard.providers.commands.schema import CommandTools
 from switchboard.providers.context import Context, State
 from switchboard.providers.source import ListingContext
 from switchboard.providers.table import source_of
+from switchboard.results.store import ResultStore
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.sections import Settings
 from switchkit.reaper_client import Reaper
@@ -50,6 +51,7 @@ def commands_provider(
         reaper=reaper,
         events=events,
         state=State(),
+        results=ResultStore(),
         book=SecretBook(),
         sandbox=sandbox,
         open_way_out=Egress(events, _nobody_asks if guard is None else lambda: guard),

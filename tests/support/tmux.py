@@ -38,6 +38,18 @@ class Pane:
         words = [word for text in texts for word in (";", "send-keys", "-l", text)]
         self.tmux(*words[1:])
 
+    def type_until_shown(self, text: str, times: int = 5) -> None:
+        """Type a text until it shows: a program that is still starting may drop it."""
+        for left in reversed(range(times)):
+            self.type(text)
+            try:
+                self.until_shown(text, PATIENCE / times if left else PATIENCE)
+            except AssertionError:
+                if not left:
+                    raise
+            else:
+                return
+
     def press(self, *keys: str) -> None:
         """Press keys by their names: `Enter`, `Down`."""
         for key in keys:
@@ -61,13 +73,13 @@ class Pane:
 
     def press_until(self, key: str, text: str, times: int = 5) -> str:
         """Press a key until it shows: a program that is drawing may drop one."""
-        return self._press_until(key, lambda screen: text in screen, times)
+        return self.press_until_true(key, lambda screen: text in screen, times)
 
     def press_until_changed(self, key: str, before: str, times: int = 12) -> str:
         """Press a key until something else is on the screen."""
-        return self._press_until(key, lambda screen: screen != before, times)
+        return self.press_until_true(key, lambda screen: screen != before, times)
 
-    def _press_until(self, key: str, fact: Callable[[str], bool], times: int) -> str:
+    def press_until_true(self, key: str, fact: Callable[[str], bool], times: int = 5) -> str:
         for _ in range(times - 1):
             self.press(key)
             try:

@@ -205,6 +205,10 @@ def test_the_commands_of_the_page_work(workspace: Workspace) -> None:
 
 def test_a_page_of_a_vault_that_is_empty(workspace: Workspace) -> None:
     assert "the vault is empty" in switchboard(workspace, "vault", "list").err
+    alone = switchboard(workspace, "vault")
+    assert alone.code == 0
+    assert "switchboard vault put|list|delete" in alone.err
+    assert "the vault is empty" in alone.err
     assert switchboard(workspace, "vault", "rotate").code == 0
     assert switchboard(workspace, "vault", "doctor").code == 0
     assert not (workspace.home / "vault").exists()

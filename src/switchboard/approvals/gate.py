@@ -6,26 +6,26 @@ from typing import Literal
 from msgspec.structs import replace
 
 from switchboard.approvals.heard import HeardChannel
+from switchboard.approvals.lasting.rules import LastingRules
 from switchboard.approvals.open_questions import OpenQuestions
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.refusals import definition_changed, refused, stale, unavailable
 from switchboard.approvals.request import ApprovalRequest, ApprovalRequests
 from switchboard.approvals.risk import asks, assess, is_open_world
-from switchboard.approvals.rules import LastingRules
 from switchboard.approvals.trail import ApprovalTrail
-from switchboard.approvals.trust import TrustBook, subject_of, words_of
+from switchboard.approvals.trust import Subject, TrustBook, subject_of, words_of
+from switchboard.core.borrowed import Quoted
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Next
-from switchboard.core.questions import USED, Answer, Approval, Asker, Risk
+from switchboard.core.questions import BY_CLIENT, USED, Answer, Approval, Asker, Risk
 
 # Whose answer counts for a call that must ask: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.
 ApprovalChannel = Literal["any", "console", "none"]
-_CLIENT = "client"
 
 
 class ApprovalGate:
@@ -61,7 +61,7 @@ class ApprovalGate:
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         launch = call.launch
         if launch is None:
-            source = words_of(call)
+            source = words_of(call) if call.quotes is None else _said_again(call.quotes)
             if source is not None:
                 self._trust.taint(call.session, source)
             return await proceed(call)
@@ -108,6 +108,7 @@ class ApprovalGate:
         """The call as it may run. Raises a fault when it may not."""
         if covered := await self._covered(call, launch):
             return covered
+        risk = self._rules.noted(launch, risk)
         request = self._requests.make(call, launch, risk, await self._pins.changes(launch))
         own = request.question
         asker = self._asker(call, risk)
@@ -123,15 +124,21 @@ class ApprovalGate:
                 self._trail.asked(request)
             key = self._open.key(call, question, asker)
             asked = call.while_asked(question.id) if call.while_asked else contextlib.nullcontext()
+            # Wherever it is answered, what passes now is the time of a person.
+            call.clock.pause()
             try:
                 with asked:
-                    answer = await self._open.ask(key, question, asker)
+                    answer = await self._open.ask(key, question, asker, call.channel)
             except Fault:
                 self._open.follow(request)
                 raise
+            finally:
+                call.clock.resume()
         answer = await self._queue.settle(question, answer)
         self._open.unfollow(question.id)
         await self._trail.decided(request, answer)
+        if call.on_decided is not None:
+            call.on_decided(answer)
         if answer.verdict != "approved":
             # Several calls may wait for one answer. If it was for more, it was for them too.
             if answer.by == USED and (covered := await self._covered(call, launch)):
@@ -186,4 +193,11 @@ class ApprovalGate:
 
         The configuration may have come to demand the console since.
         """
-        return answer.by != _CLIENT or self._channel != "console" or not risk.must_ask
+        return answer.by != BY_CLIENT or self._channel != "console" or not risk.must_ask
+
+
+def _said_again(quoted: Quoted) -> Subject | None:
+    """Whose words are read again with a kept result; nothing if they were no stranger's."""
+    launch = quoted.launch
+    is_strange = is_open_world(launch) or (launch.is_foreign and quoted.is_error)
+    return subject_of(launch) if is_strange else None

@@ -31,11 +31,10 @@ _PUBLISHES = frozenset(
         *("push", "release", "reply", "send", "share", "submit", "tweet", "upload"),
     }
 )
-_NAMED = (
-    (_DESTROYS, "its name says that it destroys"),
-    (_SPENDS, "its name says that it spends"),
-    (_PUBLISHES, "its name says that it publishes"),
-)
+DESTROYS = "its name says that it destroys"
+SPENDS = "its name says that it spends"
+PUBLISHES = "its name says that it publishes"
+_NAMED = ((_DESTROYS, DESTROYS), (_SPENDS, SPENDS), (_PUBLISHES, PUBLISHES))
 _LEAVES = "it reaches out of the workspace"
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 

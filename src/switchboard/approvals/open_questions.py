@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections import Counter
 from functools import partial
@@ -9,10 +10,11 @@ from functools import partial
 from msgspec.structs import replace
 
 from switchboard.approvals.queue import ApprovalQueue
-from switchboard.approvals.refusals import too_many, unattended, unavailable
+from switchboard.approvals.refusals import UNDECIDED, too_many, unattended, unavailable
 from switchboard.approvals.request import ApprovalRequest
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.core.calls import Call
+from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.loop.joined import Joined
 from switchboard.core.loop.tasks import TaskSet
@@ -23,7 +25,8 @@ from switchboard.core.stores import Posted
 # Of calls that each ask for themselves. The answer runs one of them; a client that repeats a call
 # without end fills neither our memory nor the table of calls that wait for their clients.
 MOST_ON_ONE_QUESTION = 16
-_UNDECIDED = "approval-required"
+# How often those who wait for the queue are told so: clients that hear nothing give up.
+TELL_S = 10.0
 
 
 class OpenQuestions:
@@ -44,6 +47,8 @@ class OpenQuestions:
         # Digests of questions on their way into the queue: one of them may be there already.
         self._arriving: Counter[str] = Counter()
         self._following: dict[str, asyncio.Task[None]] = {}
+        # By question: the ways to those who wait for it.
+        self._waiting: dict[str, list[Channel]] = {}
 
     async def post(self, question: Question) -> Posted:
         """Put a question into the queue, or find the one that is there."""
@@ -71,13 +76,31 @@ class OpenQuestions:
             raise too_many(call, question, MOST_ON_ONE_QUESTION)
         return question.id, call.id
 
-    async def ask(self, key: tuple[str, str], question: Question, asker: Asker) -> Answer:
-        """Ask once, however many identical calls wait for the answer."""
-        return await self._asking.wait(
-            key,
-            lambda: self._first_answer(question, asker),
-            on_left=lambda: self._tasks.start(self._withdraw(question)),
-        )
+    async def ask(
+        self,
+        key: tuple[str, str],
+        question: Question,
+        asker: Asker,
+        channel: Channel | None = None,
+    ) -> Answer:
+        """Ask once, however many identical calls wait for the answer.
+
+        `channel` leads to the client, which is told when its call waits in the queue.
+        """
+        waiting = self._waiting.setdefault(question.id, [])
+        if channel is not None:
+            waiting.append(channel)
+        try:
+            return await self._asking.wait(
+                key,
+                lambda: self._first_answer(question, asker),
+                on_left=lambda: self._tasks.start(self._withdraw(question)),
+            )
+        finally:
+            if channel is not None:
+                waiting.remove(channel)
+            if not waiting:
+                self._waiting.pop(question.id, None)
 
     def follow(self, request: ApprovalRequest) -> None:
         """Tell of the answer also if nobody waits for it any more: silence is one, too."""
@@ -104,7 +127,7 @@ class OpenQuestions:
     async def _first_answer(self, question: Question, asker: Asker) -> Answer:
         """What the asker brings, or what is decided in the queue while it asks."""
         if asker is self._fallback:
-            answer = await _in_time(question, asker)
+            answer = await self._queued(question, asker)
         else:
             asking = self._tasks.start(_in_time(question, asker))
             look = partial(self._queue.answer, question)
@@ -123,14 +146,30 @@ class OpenQuestions:
         answer = None
         if self._fallback is not None:
             try:
-                answer = await _in_time(question, self._fallback)
+                answer = await self._queued(question, self._fallback)
             except Fault as fault:
                 raise (
-                    unattended(fault, question) if fault.reason == _UNDECIDED else fault
+                    unattended(fault, question) if fault.reason == UNDECIDED else fault
                 ) from fault
         if answer is None:
             raise unavailable(question.tool, "its client answered without asking its user")
         return replace(answer, by=UNATTENDED) if answer.verdict == "expired" else answer
+
+    async def _queued(self, question: Question, asker: Asker) -> Answer | None:
+        """Wait for the queue, and have those who wait know it."""
+        telling = self._tasks.start(self._keep_telling(question))
+        try:
+            return await _in_time(question, asker)
+        finally:
+            telling.cancel()
+
+    async def _keep_telling(self, question: Question) -> None:
+        said = f"waiting for a person: switchboard approvals approve {question.id}"
+        for count in itertools.count(1):
+            for channel in self._waiting.get(question.id, ()):
+                # So little that whatever the tool itself tells of its progress is more.
+                channel.report(count / 1_000, message=said)
+            await asyncio.sleep(TELL_S)
 
     async def _tell(self, request: ApprovalRequest) -> None:
         # Whoever could be told that this failed is gone.

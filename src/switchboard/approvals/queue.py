@@ -7,7 +7,7 @@ from math import inf
 
 from msgspec.structs import replace
 
-from switchboard.core.questions import USED, Answer, Question, Verdict
+from switchboard.core.questions import BY_CLIENT, USED, Answer, Question, Verdict
 from switchboard.core.stores import ApprovalStore, Owners, Posted
 
 # How long a question waits unless somebody says otherwise, and how long an approval may then be
@@ -76,7 +76,7 @@ class ApprovalQueue:
 
     async def withdraw(self, question_id: str) -> None:
         """Nobody waits for the answer any more."""
-        answer = Answer(verdict="cancelled", by="client", at=time.time())
+        answer = Answer(verdict="cancelled", by=BY_CLIENT, at=time.time())
         await self.store.decide(question_id, answer)
 
     async def _look(

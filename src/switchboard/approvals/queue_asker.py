@@ -1,8 +1,7 @@
 """Asks through the queue: the call waits while somebody decides there, and not for ever."""
 
 from switchboard.approvals.queue import ApprovalQueue
-from switchboard.core.audit import stamped
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.approvals.refusals import undecided
 from switchboard.core.questions import Answer, Question
 
 # Most clients give up on a call after a minute.
@@ -20,18 +19,5 @@ class QueueAsker:
         within_s = min(self._hold_s, question.patience_s)
         answer = await self._queue.answer(question, within_s=within_s)
         if answer is None:
-            raise _approval_required(question)
+            raise undecided(question)
         return answer
-
-
-def _approval_required(question: Question) -> Fault:
-    return Fault(
-        FaultCode.PERMISSION_DENIED,
-        "approval-required",
-        f"`{question.tool}` needs the approval of a person, who has not decided yet",
-        hint=(
-            f"the user can type `switchboard approvals approve {question.id}` in a terminal;"
-            " then make the same call again"
-        ),
-        details={"approval_id": question.id, "expires_at": stamped(question.expires_at)},
-    )

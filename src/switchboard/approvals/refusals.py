@@ -3,8 +3,13 @@
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch
-from switchboard.core.questions import UNATTENDED, USED, Answer, Question
+from switchboard.core.questions import BY_CLIENT, UNATTENDED, UNSHOWN, USED, Answer, Question
+from switchboard.core.sessions import COMMAND_VIAS
+from switchboard.core.stamps import whole_second
 from switchboard.core.stores import Held
+
+UNDECIDED = "approval-required"
+_WATCH = "the user has to keep `switchboard approvals watch` open during the run"
 
 
 def definition_changed(launch: Launch, held: Held) -> Fault:
@@ -46,14 +51,34 @@ def unavailable(tool: str, why: str = "nobody can be asked") -> Fault:
     )
 
 
+def undecided(question: Question) -> Fault:
+    return Fault(
+        FaultCode.PERMISSION_DENIED,
+        UNDECIDED,
+        f"`{question.tool}` needs the approval of a person, who has not decided yet",
+        hint=(
+            f"the user can type `switchboard approvals approve {question.id}` in a terminal;"
+            " then make the same call again"
+        ),
+        details={"approval_id": question.id, "expires_at": whole_second(question.expires_at)},
+    )
+
+
 def unattended(fault: Fault, question: Question) -> Fault:
-    """The same fault for a client whose program has answered by itself."""
+    """The same fault for a client whose program has answered by itself.
+
+    Such a program ends with its task, and an approval is bound to the session that asked.
+    """
     return Fault(
         fault.code,
         fault.reason,
         f"`{question.tool}` needs the approval of a person, who has not decided yet:"
         f" {_by_itself(question)}",
-        hint=fault.hint,
+        hint=(
+            "an answer counts only while this run lasts: make the same call again to wait once more"
+            f" while the user types `switchboard approvals approve {question.id}`, or end and say"
+            f" that {_WATCH}"
+        ),
         details=fault.details,
     )
 
@@ -71,6 +96,9 @@ def refused(call: Call, question: Question, answer: Answer) -> Fault:
         hint = "make the call again to ask again"
     elif answer.verdict == "denied":
         reason, hint = "approval-denied", "do not try again unless the user asks for it"
+        if answer.by == BY_CLIENT and call.session.via in COMMAND_VIAS:
+            # Whoever typed the command has just said so, and needs no advice for models.
+            hint = ""
         message = f"the user does not want {what} to run"
         if wish is not None:
             message = f"the user does not allow {what}"
@@ -79,10 +107,15 @@ def refused(call: Call, question: Question, answer: Answer) -> Fault:
         hint = "make the call again to ask again"
         if answer.by == UNATTENDED:
             message = f"{message}: {_by_itself(question)}"
-            hint = f"{hint}; the user can answer with `switchboard approvals watch`"
+            hint = f"{hint}; {_WATCH}"
     else:
-        reason, message = "approval-cancelled", f"the question whether {may} was dismissed"
-        hint = "ask the user before making the call again"
+        reason, hint = "approval-cancelled", "ask the user before making the call again"
+        message = f"the question whether {may} was withdrawn before anybody answered it"
+        if answer.by == BY_CLIENT:
+            message = f"the user did not agree: the question whether {may} was closed without a yes"
+        elif answer.by == UNSHOWN:
+            message = f"nobody was asked whether {may}: {question.client or 'the client'} failed to"
+            hint = "the user can answer in a terminal, with `switchboard approvals watch`"
     return Fault(
         FaultCode.PERMISSION_DENIED,
         reason,

@@ -11,17 +11,19 @@ from msgspec import Raw, Struct
 from switchboard.approvals.digest import call_digest, trust_digest
 from switchboard.approvals.queue import WAIT_S, new_id
 from switchboard.approvals.queue_asker import HOLD_S
-from switchboard.approvals.risk import may_last
+from switchboard.approvals.risk import may_last, why_not_lasting
 from switchboard.approvals.symlinks import is_of_the_system, links_in, outside
 from switchboard.approvals.trust import TrustBook, bound_session, is_lasting, subject_of
 from switchboard.approvals.wording.arguments import (
     MAX_ARGUMENTS,
+    arguments_in_line,
     brief_arguments,
     shown_arguments,
     shown_text,
 )
 from switchboard.approvals.wording.effects import does, effects_in_words
 from switchboard.approvals.wording.prompt import prompt_of
+from switchboard.approvals.wording.sources import source_of
 from switchboard.core.calls import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.launches import Launch, Wish
@@ -114,6 +116,7 @@ class ApprovalRequests:
             f"{len(frozen):,} bytes, too long to show" if too_long else bound.arguments,
             _schema(launch),
             self._by_value,
+            (each.place for each in call.borrowed),
         )
         facts = self._facts(session, launch, bound.cwd, shown.value)
         if facts.outside and launch.wish is None:
@@ -149,10 +152,16 @@ class ApprovalRequests:
             changes=tuple(map(self._by_value, changes)),
             # The limit counts every blank.
             arguments=blanks_counted(_reviewable(shown_arguments(rest), risk)),
-            brief=blanks_counted(brief),
+            in_line=arguments_in_line(rest),
+            brief=brief,
             brief_is_whole=is_whole,
+            # Beside what is sent, never in its place.
+            sources=tuple(
+                blanks_counted(source_of(each, self._by_value)) for each in call.borrowed
+            ),
             hidden=shown.places,
             offers=_offers(session, launch),
+            why_not_always=_why_not_always(session, launch),
             asked_at=now,
             expires_at=now + (self._wait_s if self._ttl_s is None else self._ttl_s),
             patience_s=hold if patience is None else patience * _SHARE_OF_PATIENCE,
@@ -213,6 +222,8 @@ class ApprovalRequests:
             runs=redacted_text(launch.runs, self._by_value),
             account=launch.account,
             account_why=launch.account_why,
+            worktree=launch.worktree,
+            worktree_why=launch.worktree_why,
             cwd=cwd,
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
@@ -239,6 +250,7 @@ class ApprovalRequests:
                 # Its own words are part of what was agreed to.
                 if source != subject_of(launch)
             ),
+            has_lapsed=self._trust.has_lapsed(session, subject_of(launch)),
         )
 
 
@@ -246,6 +258,10 @@ def _offers(session: Session, launch: Launch) -> tuple[Extent, ...]:
     if not is_lasting(session):
         return ("once",)
     return ("once", "session", "always") if may_last(launch) else ("once", "session")
+
+
+def _why_not_always(session: Session, launch: Launch) -> str:
+    return why_not_lasting(launch) if is_lasting(session) else "it came from no lasting session"
 
 
 def _wanted(wish: Wish | None) -> dict[str, Any]:

@@ -12,16 +12,13 @@ from functools import lru_cache
 
 from switchboard.approvals.grades import grade
 from switchboard.core.launches import Launch
-from switchboard.core.origins import Scope
+from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
 from switchboard.core.tools import ToolSpec
 
 ORDERS = "its description gives the model orders that you may not be meant to see"
 SILENT = "the server does not say that this tool only reads"
-
-# A file of a repository may not switch off the questions about what it starts.
-_THE_USER = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
 
 
 def assess(launch: Launch) -> Risk:
@@ -41,7 +38,7 @@ def asks(launch: Launch, risk: Risk) -> bool:
         return True
     if launch.tool.effects.only_reads:
         return False
-    return not (launch.requires_approval is False and launch.required_by in _THE_USER)
+    return not (launch.requires_approval is False and launch.required_by in THE_USERS)
 
 
 def is_open_world(launch: Launch) -> bool:
@@ -58,17 +55,32 @@ def is_open_world(launch: Launch) -> bool:
 def may_last(launch: Launch) -> bool:
     """Whether a lasting rule may answer for a tool: one that is silent about itself.
 
+    All others are asked about in each session, whatever the user wrote down: for each call, or for
+    all calls of that tool until the session ends, if the answer says so.
+    """
+    return not why_not_lasting(launch)
+
+
+def why_not_lasting(launch: Launch) -> str:
+    """What keeps a lasting rule from answering for a tool; nothing where it may.
+
     What is declared to write, to destroy or to use the network, and what runs with the sandbox
-    profile `none`, is asked about in each session, whatever the user wrote down.
+    profile `none` by the user's own configuration.
     """
     if launch.wish is not None:
-        return False
+        return launch.wish.risk
+    reasons = _of_a_server(launch) if launch.is_foreign else _of_a_command(launch)
     effects = launch.tool.effects
-    declares = effects.read_only is False or effects.destructive is True or effects.open_world
-    if launch.is_foreign:
-        reasons = _of_a_server(launch)
-        return not declares and not launch.declares_network and reasons in ([], [SILENT])
-    return not declares and not _of_a_command(launch)
+    if effects.read_only is False:
+        reasons.append("it is declared to change things")
+    if effects.destructive is True:
+        reasons.append("it is declared to destroy things")
+    if effects.open_world:
+        says = "the server says that this tool reaches" if launch.is_foreign else "it reaches"
+        reasons.append(f"{says} the open world")
+    if launch.is_foreign and launch.declares_network:
+        reasons.append("its entry gives it a network")
+    return next((each for each in reasons if each != SILENT), "")
 
 
 def _of_a_server(launch: Launch) -> list[str]:

@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from switchboard.core.calls import Call
 from switchboard.core.launches import Launch
-from switchboard.core.sessions import Era, Session
+from switchboard.core.sessions import COMMAND_VIAS, Era, Session
 
 
 class Subject(Struct, frozen=True):
@@ -27,9 +27,9 @@ def words_of(call: Call) -> Subject | None:
     if call.tool.is_tool or kind not in _CONTENTS:
         return None
     try:
-        named = _read_named(call.arguments)
+        named = _read_names(call.arguments)
     except msgspec.MsgspecError:
-        named = _Named()
+        named = _ContentNames()
     return Subject(kind, (named.uri or named.name or method)[:_LONGEST])
 
 
@@ -38,12 +38,12 @@ _LONGEST = 200
 _MOST_TAINTS = 512
 
 
-class _Named(Struct):
+class _ContentNames(Struct):
     uri: str = ""
     name: str = ""
 
 
-_read_named = msgspec.json.Decoder(_Named).decode
+_read_names = msgspec.json.Decoder(_ContentNames).decode
 
 
 class _Grant(Struct, frozen=True):
@@ -61,7 +61,7 @@ def is_lasting(session: Session) -> bool:
     """
     if session.via == "http":
         return session.era is not Era.MODERN
-    return session.via not in {"cli", "http-control"}
+    return session.via not in COMMAND_VIAS
 
 
 def bound_session(session: Session) -> str:
@@ -86,12 +86,15 @@ class TrustBook:
     def __init__(self) -> None:
         self._grants: dict[str, dict[Subject, _Grant]] = {}
         self._taints: dict[str, set[Subject]] = {}
+        # What was trusted until the session read what a stranger may have written.
+        self._lapsed: dict[str, set[Subject]] = {}
 
     def grant(self, session: Session, subject: Subject, digest: str) -> None:
         """Trust this tool until the session ends. A client without a session gets nothing."""
         if is_lasting(session):
             known = frozenset(self._taints.get(session.id, ()))
             self._grants.setdefault(session.id, {})[subject] = _Grant(digest, known)
+            self._lapsed.get(session.id, set()).discard(subject)
 
     def holds(self, session: Session, subject: Subject, digest: str) -> bool:
         """Whether this session trusts exactly this."""
@@ -102,10 +105,16 @@ class TrustBook:
         # What the session has read since may have been written to misuse this trust. The words of
         # the tool itself, and of those that the person knew of, are part of what was agreed to.
         unknown = self._taints.get(session.id, set()) - grant.known_taints - {subject}
+        if unknown:
+            self._lapsed.setdefault(session.id, set()).add(subject)
         if grant.digest != digest or unknown:
             del grants[subject]
             return False
         return True
+
+    def has_lapsed(self, session: Session, subject: Subject) -> bool:
+        """Whether it was trusted until the session read what a stranger may have written."""
+        return subject in self._lapsed.get(session.id, ())
 
     def taint(self, session: Session, source: Subject) -> None:
         """The session has read what a stranger may have written."""
@@ -114,7 +123,8 @@ class TrustBook:
         taints = self._taints.setdefault(session.id, set())
         if len(taints) >= _MOST_TAINTS and source not in taints:
             # More than anybody could know of: whoever reads so much trusts nothing.
-            self._grants.pop(session.id, None)
+            for subject in self._grants.pop(session.id, ()):
+                self._lapsed.setdefault(session.id, set()).add(subject)
             return
         taints.add(source)
 
@@ -132,3 +142,4 @@ class TrustBook:
         """The session has ended."""
         self._grants.pop(session_id, None)
         self._taints.pop(session_id, None)
+        self._lapsed.pop(session_id, None)

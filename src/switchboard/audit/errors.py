@@ -36,7 +36,7 @@ _HINTS = {
     _NOT_OURS: "look at `audit` and `state` in the home of Switchboard: they must be yours alone",
     _LOCKED: "a stopped process of Switchboard may hold it: `switchboard status`, then call again",
     _REFUSED: "look at the disk: its space, its limits, its health",
-    _NO_KEY: "move `state/audit.key` in the home of Switchboard away; the log will note that",
+    _NO_KEY: "move `state/audit.key` out of the home of Switchboard; the log will note that",
 }
 
 

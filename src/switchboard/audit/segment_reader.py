@@ -59,7 +59,7 @@ class SegmentReader:
                 if problem != "ok":
                     yield str(problem)
         if missing := sorted((OBJECTS_WHEN_FULL if is_full else OBJECTS) - names):
-            yield f"{', '.join(missing)} taken away"
+            yield f"{', '.join(missing)} removed"
 
     def beyond_damage(self) -> int | None:
         """The first number of the rows behind a damaged place, or nothing.

@@ -21,10 +21,11 @@ from switchboard.audit.kept.kept_records import KeptRecords
 from switchboard.audit.key import AuditKey, KeyUnusable
 from switchboard.audit.log import AuditLog, entry_of
 from switchboard.audit.paths import AuditPaths
-from switchboard.core.audit import AuditRecord, stamp
+from switchboard.core.audit import AuditRecord
 from switchboard.core.events import AuditFailed, AuditFlooded, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.loop.timers import Timers
+from switchboard.core.stamps import stamp
 from switchboard.core.stores import Recorded
 from switchkit.files import NotPrivate
 

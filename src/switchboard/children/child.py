@@ -20,6 +20,7 @@ from switchboard.children.listings.listings import Listings
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.sign_of_life import SignOfLife
 from switchboard.children.schema import ServerEntry
+from switchboard.children.sharing.callers import Callers
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.channel import Channel
 from switchboard.core.clock import Clock
@@ -63,6 +64,8 @@ class Child:
         self.connection = Connection(
             entry, self._requests, limits=limits, open_link=self._open, events=events, is_own=is_own
         )
+        connection = self.connection
+        self.callers = Callers(lambda: connection.in_flight, lambda: connection.last_used)
         self.conversation = Conversation(
             self.connection, self._requests, events, self._tasks, offer_login
         )
@@ -129,6 +132,12 @@ class Child:
         if not self.is_set_apart and not self.is_own:
             self.is_set_apart = True
             self._events.emit(ChildSetApart(child=self.entry.label, method=method))
+
+    def count_start(self, clock: Clock) -> None:
+        """It did not run when the work of a call began: what its start took was no work."""
+        started_at = self.connection.started_at
+        if started_at > clock.begun_at > 0:
+            clock.queued_s += started_at - clock.begun_at
 
     def doubt(self, clock: Clock, limit_s: float | None) -> None:
         """A call ran out of time: find out whether it works, or hangs.

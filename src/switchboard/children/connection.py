@@ -71,8 +71,9 @@ class Connection:
         self._burials = TaskSet()
         self._mode: Protocol = entry.protocol
         self._starting: asyncio.Task[Link] | None = None
-        self._started_at = 0.0
-        self._last_used = 0.0
+        # By the clock of the loop: since when it could be asked.
+        self.started_at = 0.0
+        self.last_used = 0.0
         self._unused: asyncio.Event | None = None
         self._is_remote = entry.transport != "stdio"
         # To knock at a remote server costs little; it is tried as soon as somebody wants it.
@@ -112,7 +113,7 @@ class Connection:
     def release(self) -> None:
         """Somebody waits no longer."""
         self.in_flight -= 1
-        self._last_used = self._loop.time()
+        self.last_used = self._loop.time()
         if self._unused is not None:
             self._check_unused()
 
@@ -195,7 +196,7 @@ class Connection:
     def _start_ended(self, task: "asyncio.Task[Link]") -> None:
         self._starting = None
         self.stage.over()
-        self._last_used = self._loop.time()
+        self.last_used = self._loop.time()
         self._check_unused()
         # Nobody may be left who waits for it.
         if not task.cancelled():
@@ -216,11 +217,11 @@ class Connection:
                 ChildFailed(child=self.entry.label, reason=fault.reason, message=fault.message)
             )
             raise
-        self.link = link
-        self.greeting = greeting
+        self.link, self.greeting = link, greeting
         self._was_reached = True
-        self._is_down = False
-        now = self._started_at = self._last_used = self._loop.time()
+        if self._is_down:  # Whatever kept it from being reached is over.
+            self._is_down, self.last_fault = False, None
+        now = self.started_at = self.last_used = self._loop.time()
         self._events.emit(
             ChildStarted(
                 child=self.entry.label,
@@ -305,7 +306,7 @@ class Connection:
         if (link := self.link) is None or link.peer is not peer:
             return
         self.link = None
-        self.back_offs.ended(*self.workload(), lived_s=self._loop.time() - self._started_at)
+        self.back_offs.ended(*self.workload(), lived_s=self._loop.time() - self.started_at)
         self._burials.start(self._bury(link, loss, expected=False))
         if self.is_needed() and not self._ended:
             # Who follows a resource does not ask again by itself.
@@ -345,7 +346,7 @@ class Connection:
         link = self.link
         if link is None:
             return
-        rest = self._last_used + self.limits.idle_s - self._loop.time()
+        rest = self.last_used + self.limits.idle_s - self._loop.time()
         if rest > 0 or self.in_flight or self.is_needed():
             self._watch_idle(max(rest, self.limits.idle_s / 4))
             return
@@ -376,7 +377,7 @@ class Connection:
     @property
     def age_s(self) -> float:
         """How long it has been running."""
-        return self._loop.time() - self._started_at if self.link is not None else 0.0
+        return self._loop.time() - self.started_at if self.link is not None else 0.0
 
     @property
     def pid(self) -> int:

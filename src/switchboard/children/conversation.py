@@ -186,6 +186,10 @@ class Conversation:
         except asyncio.CancelledError:
             if channel is not None:
                 audience.abandon(token)
+                receipt = channel.receipt
+                if receipt is not None and receipt.book is not None and receipt.clock.has_rung:
+                    # Many a server answers all the same.
+                    peer.pending.when_late(token, partial(receipt.book.late, receipt))
             raise
         else:
             audience.answers += 1

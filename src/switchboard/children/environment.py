@@ -63,8 +63,9 @@ def usual_names(entry: ServerEntry, environ: Mapping[str, str]) -> set[str]:
     names = {*BASE_NAMES}
     if entry.sandbox_profile == "none":
         names.update(PLACE_NAMES)
-    if _finds_network(entry):
+    if _finds_network(entry) or entry.egress:
         names.update(CERTIFICATE_NAMES)
+    if _finds_network(entry):
         names.update(reaching_names(entry, environ))
     return names
 

@@ -3,6 +3,7 @@
 from switchboard.children.link import Link
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.known_causes import known_cause
+from switchboard.children.starting.silent_start import SLOW, trial
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.excerpts import client_excerpt, server_words
 from switchboard.core.privacy.secrets import Redact, without_secrets
@@ -16,7 +17,7 @@ def fault_from_timeout(name: str, doing: str, limit_s: float, reason: str) -> Fa
         FaultCode.DEADLINE_EXCEEDED,
         reason,
         f"`{name}` did not {doing} within {limit_s:g} s",
-        hint="raise `rpcTimeoutMs` for this server",
+        hint=SLOW,
     )
 
 
@@ -35,7 +36,7 @@ def fault_from_restart(name: str) -> Fault:
     return Fault(
         FaultCode.UNAVAILABLE,
         "server-restarted",
-        f"`{name}` was started anew after this call was judged, and may mean something else by it",
+        f"`{name}` was restarted after this call was judged, and may mean something else by it",
         hint="nothing was run; call again",
     )
 
@@ -102,6 +103,7 @@ async def fault_from_loss(entry: ServerEntry, link: Link, loss: Loss) -> Fault:
             owner=denied.owner,
         )
     cause = known_cause(entry.command, private) if entry.command else None
+    by_hand = "" if cause or not entry.command else trial(entry, link)[1]
     return Fault(
         FaultCode.UNAVAILABLE,
         "child-exited",
@@ -109,6 +111,7 @@ async def fault_from_loss(entry: ServerEntry, link: Link, loss: Loss) -> Fault:
         hint=cause.fix if cause else "it is started again on the next call",
         details={"stderr": excerpt} if excerpt else None,
         private=private,
+        owner_hint=by_hand,
     )
 
 

@@ -30,6 +30,7 @@ from switchboard.children.starting.sandboxes import NoSandboxes, Sandboxes
 from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.starting.watched_start import WatchedStart
 from switchboard.children.stdio import StdioLink, open_stdio
+from switchboard.children.trees.standing import TreeGuard
 from switchboard.core.channel import Channel
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
@@ -65,7 +66,11 @@ class ChildPool:
         egress: OpenWayOut | None = None,
         # Where the stderr of a server is kept for its user.
         log_of: Callable[[ServerEntry], StderrLog | None] = lambda _: None,
+        # Of servers that follow, the folder that they stand in.
+        workspace: str = "",
     ) -> None:
+        self._workspace = workspace
+        self._tree_guard: TreeGuard | None = None
         self._egress = egress
         self._log_of = log_of
         self._environ = environ
@@ -149,7 +154,8 @@ class ChildPool:
         for key, child in tuple(self._children.items()):
             if key[1] == session_id:
                 del self._children[key]
-                self._tasks.start(child.aclose())
+                # What it has begun may be done to its end, though nobody waits for it.
+                self._tasks.start(child.drain())
             else:
                 child.leave(session_id)
 
@@ -172,7 +178,36 @@ class ChildPool:
         for (_, session_id), child in tuple(self._children.items()):
             yield session_id, child
 
+    @property
+    def tree_guard(self) -> TreeGuard:
+        """What lets servers that follow into the worktree of the pool, and out of it."""
+        if self._tree_guard is None:
+            self._tree_guard = TreeGuard(self._workspace, self._end_follower)
+        return self._tree_guard
+
+    def _works_for(self, entry: ServerEntry) -> str:
+        found = (child.callers.of_line() for child in self if child.entry is entry)
+        return next(found, "")
+
+    async def _end_follower(self, entry: ServerEntry, why: str) -> None:
+        await close_all(child.connection.stop(why) for child in self if child.entry is entry)
+
     async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
+        if not entry.follow:
+            return await self._open_watched(entry, make_peer, timeout_s=timeout_s)
+        standing = await self.tree_guard.enter(entry)
+        try:
+            link = await self._open_watched(entry, make_peer, timeout_s=timeout_s)
+        except BaseException:
+            standing.close()
+            raise
+        if isinstance(link, StdioLink):
+            link.standing = standing
+        return link
+
+    async def _open_watched(
+        self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float
+    ) -> Link:
         watch = await asyncio.to_thread(self._looked_at, entry)
         try:
             link = await self._open_trusted(entry, make_peer, timeout_s=timeout_s)
@@ -216,6 +251,7 @@ class ChildPool:
                     way_out=way_out,
                     notes=self.sandboxes.notes,
                     log=self._log_of(entry),
+                    works_for=partial(self._works_for, entry),
                     timeout_s=timeout_s,
                 )
             except BaseException:
@@ -279,6 +315,8 @@ class ChildPool:
             await close_all(child.aclose() for child in children)
         finally:
             await self._tasks.aclose()
+            if self._tree_guard is not None:
+                await self._tree_guard.aclose()
 
 
 def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -> ServerEntry:

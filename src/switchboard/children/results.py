@@ -4,14 +4,17 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from switchboard.children.inbound.sizes import MOST_META_BYTES, too_much_meta
 from switchboard.core.calls import Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.names import is_in_our_name
+from switchboard.core.sessions import ChosenTree
 from switchboard.wire.messages import encode
 
 _RESULT_TYPE = "resultType"
+ROOT_KEY = "switchboard/root"
 
 
 class _Flags(Struct, rename="camel"):
@@ -45,6 +48,19 @@ def passed_through(result: Raw, *, is_modern: bool) -> Outcome:
         # Some servers of the modern era forget to say what kind of result it is.
         is_modern=is_modern and flags.result_type is not None,
     )
+
+
+def with_root(outcome: Outcome, tree: ChosenTree) -> Outcome:
+    """The outcome with the folder that its server looked at, for programs that read it."""
+    about = {ROOT_KEY: tree.root}
+    if outcome.raw is None:
+        return replace(outcome, meta={**outcome.meta, **about})
+    try:
+        members: dict[str, Any] = dict(_read_members(outcome.raw))
+        meta = meta_of(members.get("_meta", Raw(b"{}")))
+    except msgspec.MsgspecError as error:
+        raise malformed_result(error) from None
+    return replace(outcome, raw=Raw(encode({**members, "_meta": {**meta, **about}})))
 
 
 def _without_result_type(result: Raw) -> Raw:

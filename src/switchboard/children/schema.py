@@ -22,6 +22,8 @@ SandboxFallback = Literal["none", "landlock"]
 SandboxFeature = Literal["browser"]
 # Where the process starts: empty where the entry leaves it to us.
 StartIn = Literal["", "workspace", "neutral"]
+# Whether it looks at the worktree that its caller works in; empty: at the folder of its board.
+Follow = Literal["", "worktree"]
 # How a child's tools are shown: behind one tool, or one by one under their own names.
 # `natural` is for a wrapper that was started alone: it shows a sentence in, and nothing else.
 Exposure = Literal["suite", "tools", "natural"]
@@ -62,10 +64,15 @@ class Seal(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     # Where programs are looked for that are named without a folder.
     path: str = ""
+    # The variables that it is given as they are written: they may name files, too.
+    env: tuple[tuple[str, str], ...] = ()
     # Whether it is kept from bytecode beside sources when it starts, so that only those count.
     shuts_bytecode: bool = False
     # False where the user trusts the whole workspace, whatever it holds.
     binding: bool = True
+    # Whether its user writes those files, and agreed to whatever they hold. What the configuration
+    # states counts all the same.
+    is_dev: bool = False
 
 
 class ServerEntry(Struct, frozen=True, kw_only=True):
@@ -93,6 +100,10 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     start_in: StartIn = ""
     neutral: bool = False
     apart_from: str = ""
+    # Whom it follows: each worktree has a child of its own then. See `trees`. And which folder the
+    # workspace was when this was decided: another may take its path.
+    follow: Follow = ""
+    folder_id: str = ""
     # Where Python keeps bytecode for a server that runs code of a workspace: that which lies beside
     # the code is not read. Empty for any other. See `starting.bytecode`.
     bytecode: str = ""

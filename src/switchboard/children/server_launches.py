@@ -10,7 +10,7 @@ from switchboard.children.starting.containers import shown_command
 from switchboard.core.egress import reachable
 from switchboard.core.launches import Launch
 from switchboard.core.origins import Origin
-from switchboard.core.sessions import ChosenAccount
+from switchboard.core.sessions import ChosenAccount, ChosenTree
 from switchboard.core.tools import ToolSpec
 from switchboard.sandbox.limits import limits_in_words
 from switchboard.wire.messages import encode
@@ -24,15 +24,26 @@ class ServerLaunches(dict[ToolSpec, Launch]):
     A mapping, so that a call of a known tool costs a look and nothing more.
     """
 
-    def __init__(self, entry: ServerEntry, cwd: str, account: ChosenAccount | None = None) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        cwd: str,
+        account: ChosenAccount | None = None,
+        tree: ChosenTree | None = None,
+    ) -> None:
         """`cwd` is where its process really runs: one that workspaces share is in none of them."""
         super().__init__()
+        self._tree = tree
         self._account = account
         self._by_account: dict[ChosenAccount, ServerLaunches] = {}
         self._entry = entry
         self._cwd = cwd
         stated = encode(msgspec.structs.replace(entry, origin=Origin()))
         self._fingerprint = entry.fingerprint or hashlib.sha256(stated).hexdigest()
+        # The fingerprint of one of a workspace is bound to its files, unless its user writes them.
+        is_bound = entry.fingerprint and not (entry.seal is not None and entry.seal.is_dev)
+        is_loose = entry.transport == "stdio" and not is_bound
+        self._words = (entry.command, *entry.args) if is_loose else ()
         self._env_hash = hashlib.sha256(encode(sorted(entry.env.items()))).hexdigest()
 
     def of_account(self, account: ChosenAccount) -> "ServerLaunches":
@@ -62,9 +73,12 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             own_name=own_name,
             fingerprint=self._fingerprint,
             runs=entry.url or shown_command(entry),
+            words=self._words,
             account=entry.account,
             account_why=self._account.why if self._account is not None else "",
             cwd=self._cwd,
+            worktree=self._tree.name if self._tree is not None else "",
+            worktree_why=self._tree.why if self._tree is not None else "",
             env=entry.env,
             secrets=(*entry.secret_env, *entry.headers),
             env_hash=self._env_hash,

@@ -13,6 +13,7 @@ from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.starting.containers import in_container
 from switchboard.children.starting.start_folder import command_line, fault_from_old_python
 from switchboard.children.starting.watched_start import WatchedStart
+from switchboard.children.trees.standing import Standing
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
@@ -57,6 +58,8 @@ class StdioLink:
     container: ContainerStart | None = None
     # Closed once it has been asked.
     start_watch: WatchedStart | None = None
+    # Closed with it, where it may stand in its folder only for so long.
+    standing: Standing | None = None
 
     def __init__(
         self,
@@ -125,6 +128,13 @@ class StdioLink:
         return self._running.appeared()
 
     async def aclose(self) -> None:
+        try:
+            await self._end()
+        finally:
+            if self.standing is not None:
+                self.standing.close()
+
+    async def _end(self) -> None:
         if self.start_watch is not None:
             self.start_watch.close()
         await self.peer.aclose()
@@ -153,6 +163,8 @@ async def open_stdio(
     notes: str = "",
     # Where its stderr is kept for its user.
     log: StderrLog | None = None,
+    # The workspace that it works for at the moment.
+    works_for: Callable[[], str] = lambda: "",
     timeout_s: float,
 ) -> StdioLink:
     """Start the child's process and connect to it."""
@@ -172,7 +184,7 @@ async def open_stdio(
         spec = msgspec.structs.replace(spec, argv=marked)
         await container.note(run.engine, spec, folder=notes, reaper=reaper)
     try:
-        errors = LoggedTail(log, book) if log is not None else None
+        errors = LoggedTail(log, book, works_for) if log is not None else None
         running = await spawn(spec, reaper=reaper, timeout_s=timeout_s, errors=errors)
     except BaseException:
         if container is not None:

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from switchboard.cli.crash import save_crash
 from switchboard.cli.options import GLOBAL_OPTIONS, PROGRAM
-from switchkit.cli.usage import Usage, UsageError, read_arguments, split_verb
+from switchkit.cli.usage import VERSION, Usage, UsageError, read_arguments, split_verb
 from switchboard.cli.printer import Printer
 from switchboard.cli.report import FAILED, INTERRUPTED, ErrorReport, Report
 from switchboard.cli.request import CommandRequest
@@ -94,12 +94,12 @@ def _run(
 
 def _verb_for_options(options: list[str]) -> tuple[str, list[str]]:
     """What a command line without a verb means."""
-    if "--version" in options or "-V" in options:
-        return "version", [option for option in options if option not in {"--version", "-V"}]
-    usage = Usage(verb="--help", summary="")
-    if read_arguments(PROGRAM, usage, options).has("help"):
-        return "help", [option for option in options if option not in {"--help", "-h"}]
-    raise UsageError("a command is missing", "switchboard --help")
+    usage = Usage(verb="", summary="", options=(VERSION,))
+    given = read_arguments(PROGRAM, usage, options)
+    for name, flags in (("version", {"--version", "-V"}), ("help", {"--help", "-h"})):
+        if given.has(name):
+            return name, [option for option in options if option not in flags]
+    return "help", options
 
 
 def _module(name: str) -> VerbModule:

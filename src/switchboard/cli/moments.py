@@ -1,7 +1,10 @@
-"""Times as people read them: by their own clock. Reports write them with their zone."""
+"""Times as people read them: by their own clock. Reports write them as `core.stamps.stamped`."""
 
 import time
 from datetime import datetime
+
+_MINUTE_S, _HOUR_S = 60, 3600
+_NOTHING_S = 0.0005
 
 
 def local_time(at: str | float) -> str:
@@ -13,8 +16,21 @@ def local_time(at: str | float) -> str:
         return str(at)
 
 
-def utc_time(at: float) -> str:
-    """A moment as reports write it, with its zone."""
-    micros = round(at * 1_000_000)
-    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(micros // 1_000_000))
-    return f"{seconds}.{micros % 1_000_000:06}Z"
+def time_of_day(at: float) -> str:
+    """A moment as short as it can be: the time for one of today, with the day for any other."""
+    moment = time.localtime(at)
+    form = "%H:%M:%S" if moment[:3] == time.localtime()[:3] else "%m-%d %H:%M"
+    return time.strftime(form, moment)
+
+
+def took(seconds: float) -> str:
+    """How long something took, in few letters; nothing that did not count."""
+    if seconds < _NOTHING_S:
+        return "-"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < _MINUTE_S:
+        return f"{seconds:.1f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds // _MINUTE_S:.0f} min {seconds % _MINUTE_S:.0f} s"
+    return f"{seconds / _HOUR_S:.1f} h"

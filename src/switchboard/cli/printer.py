@@ -2,7 +2,7 @@
 
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from switchboard.cli.moments import local_time
 from switchboard.cli.report import ErrorReport, Report
 from switchkit.cli.columns import fitted
+from switchkit.cli.paging import paged
 from switchkit.cli.style import Style, columns_of, is_terminal, safe_for_terminals, style_for
 
 
@@ -42,6 +43,11 @@ class Talk:
         self.clear()
         self._stream.write(safe_for_terminals(text) + "\n")
         self._stream.flush()
+
+    def page(self, lines: Iterable[str]) -> bool:
+        """Say much, a screen at a time; whether somebody wanted to see all of it."""
+        self.clear()
+        return paged(map(safe_for_terminals, lines), self._stream)
 
     def step(self, text: str, *, is_passing: bool = False, ending: str = "") -> None:
         """Say what was done, under what was done before; or what is being done, until it is.
@@ -88,6 +94,9 @@ class Printer:
             self._write_json(report)
         elif not report.silent:
             style = style_for(sys.stdout, self._environ)
+            if report.is_paged:
+                self._page(report, style)
+                return report.exit_code()
             text = "".join(f"{line}\n" for line in report.lines(style))
             # What is piped may end at a terminal as well; who wants bytes as they are has `--json`.
             keeps = report.is_data and not is_terminal(sys.stdout)
@@ -96,6 +105,11 @@ class Printer:
             for line in report.notes(self.talk.style):
                 self.talk.say(line)
         return report.exit_code()
+
+    def _page(self, report: Report, style: Style) -> None:
+        if paged(map(safe_for_terminals, report.lines(style)), sys.stdout):
+            for line in report.notes(self.talk.style):
+                self.talk.say(line)
 
     def _show_error(self, report: ErrorReport) -> None:
         if self._as_json:

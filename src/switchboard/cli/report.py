@@ -24,6 +24,8 @@ class Report(Struct, frozen=True, kw_only=True, tag_field="schema"):
     silent: ClassVar[bool] = False
     # What is printed is what somebody asked for, byte by byte, where no terminal reads it.
     is_data: ClassVar[bool] = False
+    # Shown a screen at a time where somebody reads it: what it tells has to be read.
+    is_paged: ClassVar[bool] = False
     # One line a report, for whoever reads a stream of them.
     one_of_many: ClassVar[bool] = False
 
@@ -75,7 +77,7 @@ class ErrorReport(Report, frozen=True, kw_only=True, tag="switchboard.error/1"):
                     code=error.code,
                     reason=error.reason,
                     message=error.message,
-                    hint=error.hint,
+                    hint=error.hint_for_owner,
                     details=dict(error.details_for_owner),
                 )
 

@@ -1,14 +1,15 @@
-"""TOML with best-effort positions.
+"""TOML with the places of its keys.
 
 `tomllib` tells where a text is broken but not where a key stands, so the places of keys are looked
-for by their headers and names, only when a problem or an origin asks. They are called "near".
+for by their headers and names, only when a problem or an origin asks. What is not written there has
+the place of what is around it, and that is called "near".
 """
 
 import re
 from typing import Any
 
 from switchboard.config.key_positions import KeyPath, Spot, is_deeper, spot_at
-from switchkit.toml_positions import Statement, by_place, nearest, statements
+from switchkit.toml_positions import Statement, Values, by_place, nearest, statements
 
 # Compiled on first use: most TOML is valid.
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
@@ -85,10 +86,21 @@ class TomlSpots:
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: dict[KeyPath, Statement] | None = None
+        self._values: Values | None = None
 
     def find(self, path: KeyPath) -> Spot:
         """The place of the longest part of the path that can be found."""
         if self._found is None:
             self._found = by_place(statements(self._text))
         best = nearest(self._found, path)
-        return Spot(1, 1, near=True) if best is None else Spot(best.first, best.column, near=True)
+        if best is None:
+            return Spot(1, 1, near=True)
+        known = best.place if path[: len(best.place)] == best.place else (*best.table, *best.key)
+        if known == path:
+            return Spot(best.first, best.column)
+        if best.is_header:
+            return Spot(best.first, best.column, near=True)
+        if self._values is None:
+            self._values = Values(self._text)
+        inside = self._values.find(best, path[len(known) :])
+        return Spot(*inside) if inside else Spot(best.first, best.column, near=True)

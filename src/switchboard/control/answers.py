@@ -28,6 +28,10 @@ class EventList(Struct, frozen=True):
     events: tuple[Raw, ...]
 
 
+# The reason by which a daemon says that it has no such server.
+UNKNOWN_CHILD = "unknown-child"
+
+
 class Changed(Struct, frozen=True):
     """How many it was done to."""
 
@@ -41,6 +45,10 @@ class ServerLogLines(Struct, frozen=True, kw_only=True):
     last: int = 0
     # Whether the daemon has ever started it.
     is_known: bool = True
+    # How many lines are, or may be, about other workspaces that use the same process.
+    withheld: int = 0
+    # Since when the daemon runs: what was printed before is not with it.
+    since: float = 0.0
 
 
 class WaitingApprovals(Struct, frozen=True, kw_only=True):

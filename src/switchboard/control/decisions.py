@@ -10,8 +10,16 @@ from switchboard.control.served_clients import clients_of, served_now
 from switchboard.core.audit import AuditApproval, AuditRecord, new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.questions import Answer, Verdict
+from switchboard.core.questions import Answer, Question, Verdict
 from switchboard.core.stores import ApprovalStore, AuditStore, Held, Posted
+
+_WATCH = "switchboard approvals watch"
+# Why a question ended that nobody answered.
+_LEFT = {
+    "session": "the client that asked has ended",
+    "exit": "the process that asked has ended",
+    "queue": "it gave way to newer questions of its client",
+}
 
 
 class Decisions:
@@ -83,11 +91,12 @@ class Decisions:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "no-session",
-                f"this question has no such answer: it is answered {' or '.join(question.offers)}",
+                f"this question has no such answer: it is answered {' or '.join(question.offers)}"
+                f"{_why_not(question, request)}",
                 hint=f"switchboard approvals approve {question.id}",
             )
         if posted.state != "pending":
-            raise _decided_already(posted.state)
+            raise _decided_already(posted)
         if request.approves:
             approver.check(question)
             await self._check_no_client(approver)
@@ -101,8 +110,7 @@ class Decisions:
             chain=str(approver),
         )
         if not await self._store.decide(question.id, answer):
-            now = await self._store.find(question.id)
-            raise _decided_already(now.state if now else "expired")
+            raise _decided_already(await self._store.find(question.id) or posted)
 
     async def _decide_definition(
         self, held: Held, request: DecideRequest, approver: Approver, by: str
@@ -139,10 +147,35 @@ def _record(held: Held, request: DecideRequest, approver: Approver, by: str) -> 
     )
 
 
-def _decided_already(state: str) -> Fault:
+def _why_not(question: Question, request: DecideRequest) -> str:
+    """Why an answer for good is not taken, where that was the one."""
+    if request.extent != "always":
+        return ""
+    if not request.approves:
+        return "; a tool that is never wanted is hidden in the configuration"
+    return f"; not for good, because {question.why_not_always}" if question.why_not_always else ""
+
+
+def _decided_already(posted: Posted) -> Fault:
+    answer = posted.answer
+    by = answer.by if answer is not None else ""
+    hint = f"switchboard approvals show {posted.question.id}"
+    if by in _LEFT:
+        # An approval is bound to the session that asked.
+        hint = f"an answer counts only while its client runs: {_WATCH}"
+    elif posted.state == "expired":
+        hint = f"have the call made again, and answer while it waits: {_WATCH}"
     return Fault(
         FaultCode.FAILED_PRECONDITION,
         "decided-already",
-        f"it is no longer waiting: {state}",
-        hint="switchboard approvals list --all",
+        f"it is no longer waiting: {_LEFT.get(by) or _ended(posted)}",
+        hint=hint,
     )
+
+
+def _ended(posted: Posted) -> str:
+    if posted.answer is None:
+        return posted.state
+    at = time.strftime("%H:%M:%S", time.localtime(posted.answer.at))
+    state = "approved, and used" if posted.state == "consumed" else posted.state
+    return f"{state} at {at}, by {posted.answer.by}"

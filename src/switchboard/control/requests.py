@@ -63,6 +63,8 @@ class CallRequest(ControlRequest, frozen=True, kw_only=True, tag="call"):
     pairs: tuple[str, ...] = ()
     # Whose login at the server is to be used, where there are several.
     account: str = ""
+    # The worktree that a server which follows is to look at.
+    worktree: str = ""
     # Whether whoever calls can put a question to a person.
     asks: bool = False
 
@@ -73,6 +75,7 @@ class IntrospectRequest(ControlRequest, frozen=True, kw_only=True, tag="introspe
     name: str = ""
     subtool: str = ""
     account: str = ""
+    worktree: str = ""
     full: bool = False
 
 
@@ -163,6 +166,28 @@ class EgressRequest(ControlRequest, frozen=True, kw_only=True, tag="egress"):
     forget: str = ""
 
 
+class CallsRequest(ControlRequest, frozen=True, kw_only=True, tag="calls"):
+    """Calls that are under way or have ended lately, the latest ones that the fields want."""
+
+    session: str = ""
+    workspace: str = ""
+    # A tool or a suite; `*` stands for anything.
+    tool: str = ""
+    # Only those that have not ended, or whose answers nobody is known to have.
+    running: bool = False
+    undelivered: bool = False
+    # Also those that only the audit log remembers, as after a new daemon has begun.
+    past: bool = False
+    # 0 for all of them.
+    last: int = 20
+
+
+class ResultRequest(ControlRequest, frozen=True, kw_only=True, tag="result"):
+    """What became of a call whose client has not got the answer."""
+
+    id: str
+
+
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
@@ -226,6 +251,8 @@ AnyRequest = (
     | VaultUnlockRequest
     | VaultLockRequest
     | EgressRequest
+    | CallsRequest
+    | ResultRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

@@ -21,7 +21,7 @@ from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.core.questions import Answer, Question
+from switchboard.core.questions import BY_CLIENT, Answer, Question
 from switchboard.ipc.lines import Gone
 from switchboard.ipc.protocol import BEAT, GREETING_S, WORKING_S
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
@@ -106,7 +106,7 @@ class _CallerAsker:
         except asyncio.CancelledError:
             _tell(self._connection, Aside(withdrawn=question.id))
             raise
-        return Answer(verdict=verdict, by="client", at=time.time())
+        return Answer(verdict=verdict, by=BY_CLIENT, at=time.time())
 
     async def _verdict(self, question_id: str) -> Literal["approved", "denied", "cancelled"]:
         while True:

@@ -51,6 +51,9 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     account: str = ""
     scope: str
     workspace: str = ""
+    # Of a server that follows, the folder that this process looks at, and its worktree's name.
+    root: str = ""
+    worktree: str = ""
     session: str = ""
     # The boards that lead to it, and the clients there.
     boards: tuple[int, ...] = ()
@@ -71,6 +74,8 @@ class ChildStatus(Struct, frozen=True, kw_only=True):
     calls: int = 0
     under_way: int = 0
     last_error: str = ""
+    # By the clock of the world; 0 for none, and for one that is so now.
+    last_error_at: float = 0.0
 
 
 class RunStatus(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ class Failure(Struct, frozen=True, kw_only=True):
             code=fault.code,
             reason=fault.reason,
             message=fault.message,
-            hint=fault.hint,
+            hint=fault.hint_for_owner,
             details=dict(fault.details_for_owner),
         )
 
@@ -84,7 +84,21 @@ class ServerTools(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
+# The name of the listing without any preset: every suite, and nothing else.
+PLAIN = "all suites"
+
+
+class ListedPreset(Struct, frozen=True, kw_only=True):
+    """What clients would be listed in one of several ways."""
+
+    name: str
+    # Whether the settings say so now.
+    is_in_use: bool = False
+    tools: tuple[Subtool, ...] = ()
+
+
 class TokensAnswer(Struct, frozen=True, kw_only=True):
     """Every server, in the order of the configuration."""
 
     servers: tuple[ServerTools, ...] = ()
+    presets: tuple[ListedPreset, ...] = ()

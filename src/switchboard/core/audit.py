@@ -1,7 +1,6 @@
 """What the audit log remembers of one thing that happened. It holds no payload and no secret."""
 
 import os
-import time
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -9,6 +8,7 @@ from msgspec import Struct
 from switchboard.core.calls import Call
 from switchboard.core.definition import definition_hash
 from switchboard.core.principal import this_user
+from switchboard.core.stamps import stamp
 
 Decision = Literal["approved", "denied", "expired", "cancelled", "not_required"]
 
@@ -68,6 +68,10 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     approval: AuditApproval | None = None
     started: str = ""
     ended: str = ""
+    # Where its time went: before the work began, the work, persons who were asked.
+    queue_ms: int | None = None
+    work_ms: int | None = None
+    human_ms: int | None = None
     # `ok`, `tool_error`, or the code of a fault.
     status: str = ""
     exit_status: int | None = None
@@ -90,7 +94,6 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transport: str = ""
     protocol_version: str = ""
     workspace: str = ""
-    trace_id: str = ""
     server: str = ""
     # Whose login at the server was used, where there are several.
     account: str = ""
@@ -213,29 +216,3 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
 def appeared_note(names: tuple[str, ...]) -> str:
     """What a record says of protected files that are there since something ran."""
     return f"protected files appeared: {', '.join(names)}" if names else ""
-
-
-class _Clock:
-    """Writes down times, in UTC. Most of the text stays the same for a second."""
-
-    def __init__(self) -> None:
-        # One value, so that another thread never sees half of it.
-        self._last = (-1, "")
-
-    def __call__(self, nanoseconds: int | None = None) -> str:
-        now = time.time_ns() if nanoseconds is None else nanoseconds
-        second, rest = divmod(now, 1_000_000_000)
-        known, written = self._last
-        if second != known:
-            written = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
-            self._last = (second, written)
-        return f"{written}{rest // 1000:06}Z"
-
-
-# A time as records write it (RFC 3339): now, or so many nanoseconds after the epoch.
-stamp = _Clock()
-
-
-def stamped(seconds: float) -> str:
-    """A time of the clock as records write it; empty for none."""
-    return stamp(round(seconds * 1_000_000) * 1000) if seconds else ""

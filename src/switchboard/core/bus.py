@@ -10,22 +10,35 @@ Subscriber = Callable[[Event], None]
 
 
 class EventBus:
-    """The `Events` that the program runs with."""
+    """The `Events` that the program runs with.
+
+    A subscriber with a method `hears` is asked once of each kind of event whether it wants them.
+    """
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._subscribers = subscribers
         self._failed: set[Subscriber] = set()
+        # Who hears each kind: several come with every call, and few want to know.
+        self._by_kind: dict[type[Event], tuple[Subscriber, ...]] = {}
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """From now on this one hears everything too."""
         self._subscribers = (*self._subscribers, subscriber)
+        self._by_kind.clear()
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """From now on this one hears nothing more."""
         self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
+        self._by_kind.clear()
 
     def emit(self, event: Event, /) -> None:
-        for subscriber in self._subscribers:
+        kind = type(event)
+        hearers = self._by_kind.get(kind)
+        if hearers is None:
+            hearers = self._by_kind[kind] = tuple(
+                each for each in self._subscribers if _hears(each, kind)
+            )
+        for subscriber in hearers:
             try:
                 subscriber(event)
             except Exception:  # noqa: BLE001 - a call must not fail because somebody watches it
@@ -38,3 +51,8 @@ class EventBus:
             # Where stderr is a pipe that nobody reads any more, this fails too.
             with contextlib.suppress(Exception):
                 traceback.print_exc()
+
+
+def _hears(subscriber: Subscriber, kind: type[Event]) -> bool:
+    hears: Callable[[type[Event]], bool] | None = getattr(subscriber, "hears", None)
+    return hears is None or hears(kind)

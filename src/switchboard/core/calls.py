@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from switchboard.core.borrowed import Borrowed, Quoted
 from switchboard.core.call_steps import CallStep
 from switchboard.core.channel import Channel
 from switchboard.core.clock import Clock
 from switchboard.core.launches import Launch
-from switchboard.core.questions import Approval, Asker
+from switchboard.core.questions import Answer, Approval, Asker
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
@@ -36,6 +37,10 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     writing_face: str = ""
     # The sentence from which a model chose this call; empty where the client chose it.
     chosen_for: str = ""
+    # What of the arguments was taken from earlier results, not written by the client.
+    borrowed: tuple[Borrowed, ...] = ()
+    # The kept result that it reads again.
+    quotes: Quoted | None = None
     # The smaller of this and the tool's own limit applies.
     client_timeout_s: float | None = None
     # How much of it is left. Whatever is told through the channel touches this clock.
@@ -44,6 +49,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     asker: Asker | None = None
     # Entered with the id of the question for as long as a person is asked about this call.
     while_asked: Callable[[str], AbstractContextManager[None]] | None = None
+    # Told what was decided, whoever decided it.
+    on_decided: Callable[[Answer], None] | None = None
     # Told what goes on meanwhile, where a person watches who has no channel.
     tell: Callable[[CallStep], None] | None = None
     # Set by the approval gate on a call that needed an answer and got it.
@@ -91,12 +98,26 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     # A child's whole result, passed on as it is; `is_modern` tells which era it was written for.
     raw: Raw | None = None
     is_modern: bool = False
+    # The same where it is not passed on: the first block is the text that was made of it.
+    result: Raw | None = None
     # The id of the task that goes on in place of an answer; only if the call takes tasks.
     task_id: str = ""
     # To be told once the client has this answer, however it got there.
     on_delivered: Callable[[], None] | None = None
+    # The call whose answer this is, where the same one was sent again.
+    repeats: str = ""
     # Known when a process ran for this call alone.
     figures: Figures | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes a tool answered with; text counts by its letters."""
+        if self.raw is not None:
+            return len(self.raw)
+        size = len(self.structured) if self.structured is not None else 0
+        for block in self.blocks:
+            size += len(block.text) if isinstance(block, TextBlock) else len(block.raw)
+        return size
 
 
 class Interrupted(asyncio.CancelledError):

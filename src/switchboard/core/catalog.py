@@ -53,6 +53,7 @@ def _shown(spec: ToolSpec) -> tuple[object, ...]:
         spec.description,
         spec.input_schema,
         spec.output_schema,
+        spec.most_letters,
         spec.effects,
         spec.particulars,
         spec.is_listed,

@@ -1,9 +1,15 @@
 """The way back to the client of one request, for as long as the request is under way."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw, Struct
+
+if TYPE_CHECKING:
+    from switchboard.core.receipts import Receipt
+
+# Said by a client of the handshake era that works elsewhere now.
+ROOTS_CHANGED = "notifications/roots/list_changed"
 
 
 class Input(Struct, frozen=True):
@@ -19,6 +25,18 @@ Ask = Callable[[Mapping[str, Input]], Awaitable[Mapping[str, Raw]]]
 
 class Channel(Protocol):
     """What may be told and asked of the client while its request is under way."""
+
+    @property
+    def receipt(self) -> "Receipt | None":
+        """Of the call that the request makes, once it is on the road."""
+        ...
+
+    def hold(self, receipt: "Receipt") -> None:
+        """Note the receipt of the call that the request makes.
+
+        A call that is only a part of one has no answer of its own, and holds none.
+        """
+        ...
 
     @property
     def session_id(self) -> str:
@@ -63,7 +81,10 @@ class Channel(Protocol):
         ...
 
     def notify(self, method: str, params: bytes) -> None:
-        """Tell what only clients of one kind understand, in their words."""
+        """Tell what only clients of one kind understand, in their words.
+
+        Progress that is told this way is a sign of our own: how far it is is for us to say.
+        """
         ...
 
     def visited(self, params: Raw) -> None:

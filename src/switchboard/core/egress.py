@@ -71,6 +71,8 @@ class EgressRow(Struct, frozen=True, kw_only=True):
     outcome: EgressOutcome
     # Why it was refused, or failed.
     why: str = ""
+    # Where the name leads, if that is what was refused.
+    address: str = ""
     times: int = 0
     bytes_up: int = 0
     bytes_down: int = 0

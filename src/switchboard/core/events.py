@@ -7,8 +7,9 @@ class CallStarted(Struct, frozen=True, kw_only=True):
     call_id: str
     session_id: str
     tool: str
-    # The version of the protocol that the client speaks.
+    # The version of the protocol that the client speaks, and what it calls itself.
     protocol: str = ""
+    client: str = ""
 
 
 class CallNarrowed(Struct, frozen=True, kw_only=True):
@@ -24,6 +25,12 @@ class CallFinished(Struct, frozen=True, kw_only=True):
     # "ok", "error" (the tool said so) or the code of a fault.
     outcome: str
     duration_s: float
+    # The same, by what it went to: before the work began, the work, persons who were asked.
+    queue_s: float = 0.0
+    work_s: float = 0.0
+    human_s: float = 0.0
+    # Whether its answer is followed until the client has it, as it is where the call may write.
+    is_followed: bool = False
     reason: str = ""
     private: str = ""
 

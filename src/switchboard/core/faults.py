@@ -4,6 +4,7 @@ A fault is what a client may see: its message, hint and details carry no path ou
 and no traceback. What only the log may know is `private`.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
@@ -39,6 +40,7 @@ class Fault(Exception):
         details: Mapping[str, Any] | None = None,
         private: str = "",
         owner: Mapping[str, Any] | None = None,
+        owner_hint: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -49,9 +51,17 @@ class Fault(Exception):
         self.private = private
         # What is told beside the details at the user's own terminal, and nowhere else.
         self.owner = owner or {}
+        self._owner_hint = owner_hint
+        # When it came about, by the clock of the world: one that is remembered may be cured since.
+        self.at = time.time()
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+    @property
+    def hint_for_owner(self) -> str:
+        """The hint at the user's own terminal, where a command to type has its real paths."""
+        return self._owner_hint or self.hint
 
     @property
     def details_for_owner(self) -> Mapping[str, Any]:
@@ -60,6 +70,22 @@ class Fault(Exception):
         if self.private and "stderr" in self.details:
             told["stderr"] = self.private
         return told
+
+
+def without_frames(fault: Fault) -> Fault:
+    """The same fault, which no longer keeps the functions that it came through, nor their values.
+
+    What it holds on to may be a thousand times what the client sent, and a fault that a frame on
+    its way has by name is freed by nobody until the collector comes by.
+    """
+    seen: list[BaseException] = []
+    each: BaseException | None = fault
+    # Two may be the cause of each other.
+    while each is not None and not any(each is other for other in seen):
+        seen.append(each)
+        each.__traceback__ = each.__context__ = None
+        each = each.__cause__
+    return fault
 
 
 class ScopeMissing(Fault):

@@ -59,10 +59,16 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     fingerprint: str
     # The command line, or the address of a remote server.
     runs: str
+    # The command line of what its fingerprint says nothing about the files of: they may be those of
+    # a repository, which can change them.
+    words: tuple[str, ...] = ()
     cwd: str
     # Whose login at a remote server it uses, where there are several, and why that one.
     account: str = ""
     account_why: str = ""
+    # The worktree that it looks at, where it follows its callers, and why that one.
+    worktree: str = ""
+    worktree_why: str = ""
     # Whether a server wrote the definition. What the configuration says needs no pin.
     is_foreign: bool = True
     # Variables whose values may be shown, and the names of all others that are set.

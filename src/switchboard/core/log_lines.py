@@ -10,5 +10,7 @@ class LogLine(Struct, frozen=True, kw_only=True):
     at: float
     pid: int
     text: str
+    # The workspace that it is about; empty where that is not plain.
+    workspace: str = ""
     # Not the server's own words: that it has started or ended.
     is_ours: bool = False

@@ -18,6 +18,11 @@ class Scope(StrEnum):
     FLAG = "flag"
 
 
+# Where the user alone speaks. A file of a repository may have any name in it, and may not decide
+# about the questions that are asked of what it starts.
+THE_USERS = frozenset({Scope.HOME, Scope.ENVIRONMENT, Scope.FLAG})
+
+
 class Origin(Struct, frozen=True, kw_only=True):
     """One place: a file with a position, or an environment variable or flag by name."""
 

@@ -7,6 +7,7 @@ from msgspec import Raw
 from switchboard.core.channel import Channel, Input
 from switchboard.core.clock import Clock
 from switchboard.core.passing_channel import PassingChannel
+from switchboard.core.receipts import Receipt
 
 
 class PartChannel(PassingChannel):
@@ -17,6 +18,13 @@ class PartChannel(PassingChannel):
     def __init__(self, channel: Channel, clock: Clock) -> None:
         super().__init__(channel)
         self._clock = clock
+
+    @property
+    def receipt(self) -> None:
+        """None: what the client gets is the answer of the whole request, which has one."""
+
+    def hold(self, receipt: Receipt) -> None:
+        del receipt
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         """A sign of life. How far one of several has come is not how far the request has."""

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.core.channel import Ask, Channel, Input
+from switchboard.core.receipts import Receipt
 
 
 class PassingChannel:
@@ -15,6 +16,13 @@ class PassingChannel:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+
+    @property
+    def receipt(self) -> Receipt | None:
+        return self._channel.receipt
+
+    def hold(self, receipt: Receipt) -> None:
+        self._channel.hold(receipt)
 
     @property
     def session_id(self) -> str:

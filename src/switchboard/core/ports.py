@@ -53,8 +53,8 @@ class Provider(Protocol):
     ) -> tuple[Offer, ...]:
         """What it has of a kind for this session. May start what it has to ask.
 
-        With `wanted`, nobody is waited for once something of that name is known. As long as
-        nothing changes, it returns the same tuple.
+        With `wanted`, nobody is waited for once something of that name is known; of subtools it
+        names the server. As long as nothing changes, it returns the same tuple.
         """
         ...
 
@@ -142,9 +142,12 @@ class Directory(Protocol):
     """Everything that a session may use beside the catalog, and the way to who has it."""
 
     async def offers(
-        self, kind: Kind, session: Session, channel: Channel | None
+        self, kind: Kind, session: Session, channel: Channel | None, wanted: str = ""
     ) -> Sequence[Offer]:
-        """Everything of a kind that the session may use, the catalog included."""
+        """Everything of a kind that the session may use, the catalog included.
+
+        Of subtools those of one server, if it is `wanted`.
+        """
         ...
 
     async def entries(self, kind: Kind, session: Session, channel: Channel | None) -> Sequence[Raw]:

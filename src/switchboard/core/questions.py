@@ -9,10 +9,14 @@ Verdict = Literal["approved", "denied", "cancelled", "expired"]
 # for good, where a host is asked about or a lasting rule may stand.
 Extent = Literal["once", "session", "always"]
 RiskLevel = Literal["low", "medium", "high"]
-# Who decided when an approval was used by another call, which came first.
+# Who decided when the client put it to its user, or left before anybody had.
+BY_CLIENT = "client"
+# The same when an approval was used by another call, which came first.
 USED = "use"
 # The same when nobody decided, and the client had answered without asking its user.
 UNATTENDED = "unattended"
+# The same when the client failed to put it to its user.
+UNSHOWN = "client-failed"
 
 
 # The session of a question about a host, before the name of who wants to reach it.
@@ -20,6 +24,9 @@ HOST_SESSION = "egress:"
 
 # What every question begins with that a client is to show its user.
 ASKING = "Switchboard asks: "
+# What stands before the command that shows all of it: alone in its line, or after what is unusual.
+ALL_OF_IT = "All of it: "
+BETWEEN = " · "
 
 
 class Risk(Struct, frozen=True, kw_only=True):
@@ -43,6 +50,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     # Whose login at the server it uses, where there are several, and why that one.
     account: str = ""
     account_why: str = ""
+    # The worktree that it looks at, where it follows its callers, and why that one.
+    worktree: str = ""
+    worktree_why: str = ""
     # Where, with every link followed.
     cwd: str
     # Variables whose values may be seen, and the names of those whose values may not.
@@ -66,6 +76,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     outside: tuple[str, ...] = ()
     # Tools of the open world whose results this session has read.
     tainted_by: tuple[str, ...] = ()
+    # Whether such a result ended an answer that was given for the session.
+    has_lapsed: bool = False
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -102,12 +114,18 @@ class Question(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
     # JSON, with secrets taken out.
     arguments: str = "{}"
-    # The same in one short line, and whether nothing is left out of it.
+    # The same whole in one line, where it is no long one.
+    in_line: str = ""
+    # The same in one row of a narrow terminal, and whether nothing is left out of it.
     brief: str = ""
     brief_is_whole: bool = True
+    # What of them is part of an earlier result, and of whose; a line each.
+    sources: tuple[str, ...] = ()
     # The places of those that are taken out because the tool marks them as secrets.
     hidden: tuple[str, ...] = ()
     offers: tuple[Extent, ...] = ("once",)
+    # Why `always` is not among them; empty where it is.
+    why_not_always: str = ""
     # The whole question as plain text, for askers that can show text only.
     prompt: str = ""
     asked_at: float
@@ -125,6 +143,11 @@ class Question(Struct, frozen=True, kw_only=True):
     def host(self) -> str:
         """The host that is asked about, where it is about one."""
         return self.exactly if self.session_id.startswith(HOST_SESSION) else ""
+
+    @property
+    def shown_by(self) -> str:
+        """The command that shows all of it."""
+        return f"switchboard approvals show {self.id}"
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -36,6 +36,23 @@ class ChosenAccount(Struct, frozen=True):
     why: str = ""
 
 
+# Ways in of single commands of Switchboard itself: each is a session of one call, by no model.
+COMMAND_VIAS = frozenset({"cli", "http-control"})
+
+
+class ChosenTree(Struct, frozen=True):
+    """Which worktree of its repository a request is about, and why."""
+
+    # The folder in it that stands for the workspace.
+    root: str
+    # What people call it; empty where there is no repository.
+    name: str = ""
+    # In words for whoever is asked; empty for the one that the session is in by itself.
+    why: str = ""
+    # Whether the request itself named it: then no path in it may say otherwise.
+    is_named: bool = False
+
+
 class Session(Struct, frozen=True, kw_only=True, eq=False):
     """What is known of a client for as long as it stays connected."""
 
@@ -44,6 +61,8 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     workspace: str
     # Where the client works, when it said so; the workspace otherwise.
     cwd: str = ""
+    # The folder that the client started us in, where it did.
+    started_in: str = ""
     era: Era = Era.HANDSHAKE
     protocol: str = ""
     client: str = ""
@@ -51,6 +70,9 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     started_at: float = 0.0
     # The process of the client, where it is known: it may not answer for its user.
     client_pid: int = 0
+    # When that process began, so that another of the same number is not taken for it; 0 where it
+    # is not known.
+    client_began: int = 0
     # The processes that had the client do what it does: they may not either.
     on_behalf_of: tuple[int, ...] = ()
     # The run of an agent that the client does its part of, in words: `agent NAME, run ID`.
@@ -58,6 +80,10 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     overrides: Overrides = NO_OVERRIDES
     # The account that one request names, or that was chosen for it; nothing for most.
     account: ChosenAccount | None = None
+    # The worktree that one request names, by a word of the client.
+    worktree: str = ""
+    # The one that was chosen for a request to a server that follows; its root is the workspace.
+    tree: ChosenTree | None = None
     # How many runs of agents stand above the client: it may be the engine of one.
     depth: int = 0
     # Whether whoever started it named the workspace: its agents may not leave that project.
@@ -65,6 +91,15 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     # Where requests come from that stand alone: one start of one server with one token, and the
     # address at the other end. Empty for those whose session lasts.
     entrance: str = ""
+
+    @property
+    def host(self) -> str:
+        """The process that started it, the same for no other; empty where that is not known.
+
+        The first process has the orphans of everybody, so it stands for nobody.
+        """
+        is_known = self.client_pid > 1 and self.client_began > 0
+        return f"{self.client_pid}:{self.client_began}" if is_known else ""
 
     @property
     def holder(self) -> str:

@@ -1,6 +1,6 @@
 """What a tool is, before anyone calls it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -17,6 +17,21 @@ FaultText = Callable[[Fault], str]
 Particulars = Callable[[Session], dict[str, Any]]
 # How a tool is described to one session, which is told the same for as long as it lasts.
 Wording = Callable[[Session], str]
+
+
+class Outline(Struct, frozen=True, array_like=True):
+    """A tool in a line, as it is known while nobody has to run."""
+
+    name: str
+    # `name(path: string, depth?: int)`.
+    signature: str
+    only_reads: bool = False
+    # What a model would read of its whole definition; estimated.
+    tokens: int = 0
+
+
+# The tools behind a tool, as far as they are known when a session begins; the same until it ends.
+Behind = Callable[[Session], Sequence[Outline]]
 
 
 class Effects(Struct, frozen=True, kw_only=True):
@@ -43,6 +58,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     timeout_key: str = "rpcTimeoutMs"
     # Whether what it prints is passed on while it runs.
     streaming: bool = False
+    # Whether its provider finds by itself what the same call has begun when it is sent again.
+    knows_repeats: bool = False
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
@@ -62,13 +79,22 @@ class ToolSpec(Struct, frozen=True, kw_only=True, eq=False):
     is_tool: bool = True
     # False for one that is found and called, but not listed.
     is_listed: bool = True
+    # Whether it is listed whatever that costs: clients are told to use it.
+    is_needed: bool = False
     # Whether a listing shows it to this session, where not everybody is shown the same.
     shown_to: Callable[[Session], bool] | None = None
+    # How many letters of a result a host is asked to leave in place that puts longer ones into
+    # files; 0 asks for nothing.
+    most_letters: int = 0
     # Whether a host may keep it back until somebody searches for it.
     can_wait: bool = False
+    # Words by which such a search finds it, beside those of its name and description.
+    search_hint: str = ""
     particulars: Particulars | None = None
     # In place of the description, where not everybody is told the same.
     wording: Wording | None = None
+    # For a tool that stands for others, and is none of those that are called by an address.
+    behind: Behind | None = None
     # For a tool whose answers have a shape that its failures keep to.
     fault_text: FaultText | None = None
     # The whole entry of a server's listing, which may say more than the members above.

@@ -44,7 +44,7 @@ from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, Loss, StreamPipe
 from switchkit.platform.system import stream_of
-from switchkit.processes import parent_of
+from switchkit.processes import began, parent_of
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
@@ -125,6 +125,9 @@ class Attachment:
             return
         client, streams = self._kept
         if client.gone.done() or self._leaving.done():
+            if at_once:
+                # What it left behind ends too.
+                self.dismiss()
             return
         if at_once or client.is_idle:
             self._is_handed_back = True
@@ -194,6 +197,7 @@ class Attachment:
         runtime, acting = self.board.runtime, self.acting
         # Before the streams are used: the shim may have closed its own by now.
         above = clients_above(self.pid, stream_of(os.getpid(), handed.reading))
+        host = parent_of(self.pid)
         ledger = Ledger(*handed.ledger) if handed.ledger else None
         before = checkpoint_from(ledger.checkpoint() if ledger else b"")
         pipe = StreamPipe(style=before.framing, unread=CLIENT_UNREAD_BYTES)
@@ -202,10 +206,12 @@ class Attachment:
             boards,
             runtime.events,
             workspace=runtime.settings.workspace,
+            started_in=self.hello.cwd,
             instructions=instructions,
             via="daemon",
             on_listed=on_listed,
-            client_pid=parent_of(self.pid),
+            client_pid=host,
+            client_began=began(host),
             on_behalf_of=(*acting.pids, *above[1:]),
             acts_for=acting.words,
             depth=self._depth,
@@ -231,13 +237,27 @@ class Attachment:
                 await self._until_left(client.gone)
         finally:
             runtime.on_changed.discard(client.endpoint.changed)
-            await client.aclose()
+            self.sessions = tuple
+            has_left = not self._leaving.done()
+            await client.aclose(has_left=has_left)
             # Both ends: unlike a process, a daemon does not close what it forgets.
             pipe.abort(Loss(message="closed"))
             if streams is not None:
                 streams.close()
             if not self._is_handed_back:
                 self._connection.say(f"{END} 0")
+            await self._finish(client.left_behind)
+
+    async def _finish(self, left_behind: TaskSet) -> None:
+        """Do to the end what a client has begun and left, unless we have to leave ourselves.
+
+        The board, and the daemon, stay for that long.
+        """
+        if left_behind:
+            async with TaskSet() as tasks:
+                ending = tasks.start(left_behind.wait())
+                await asyncio.wait({ending, self._leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await left_behind.aclose()
 
     async def _serve_socket(self, number: int, line: bytes, control: "Control") -> None:
         """Serve HTTP on a socket that is bound already, until the other end says anything."""

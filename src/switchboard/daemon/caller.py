@@ -40,6 +40,7 @@ from switchboard.core.visibility import Visibility
 from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
 from switchboard.daemon.board.assemble import usable_here
 from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.desk.preset_listings import preset_listings
 from switchboard.daemon.desk.start_news import telling_starts
 from switchboard.daemon.sessions.client_programs import asking_program
 from switchboard.settings.sections import Settings
@@ -83,7 +84,7 @@ class Caller:
                 self._runtime.view(settings) as board,
             ):
                 suite, tool, _ = _wanted(board, settings, request)
-                self._use(request.account, suite, tool)
+                self._use(request, suite, tool)
                 if request.pairs:
                     request = await self._typed(board, suite, tool, request)
                 _, _, arguments = _wanted(board, settings, request)
@@ -115,11 +116,11 @@ class Caller:
             suites, others = _divided(board, settings)
             if spec := others.get(request.name):
                 _refuse_subtool(request.name, request.subtool)
-                self._use(request.account, "", request.name)
+                self._use(request, "", request.name)
                 return IntrospectAnswer(tools=(_described(spec, self._session),), tool=request.name)
             if request.name:
                 suite = suite_for(settings, request.name)
-                self._use(request.account, suite, request.subtool)
+                self._use(request, suite, request.subtool)
                 # A single failure is the command's own, and is raised.
                 asked = await self._subtools(board, suite, request.subtool)
                 return IntrospectAnswer(suites=(asked,), tool=request.subtool)
@@ -169,7 +170,8 @@ class Caller:
                         failure=each.failure,
                     )
                 )
-        return TokensAnswer(servers=tuple(servers))
+        presets = preset_listings(settings, self._runtime.assemble, self._session)
+        return TokensAnswer(servers=tuple(servers), presets=await asyncio.to_thread(tuple, presets))
 
     @contextmanager
     def _attended(
@@ -192,14 +194,17 @@ class Caller:
         with self._runtime.engine.egress.attended(name, Attendant(hear, asker)):
             yield
 
-    def _use(self, account: str, suite: str, tool: str) -> None:
-        """Use the login of an account. Raises a fault for what is no server's."""
-        if not account:
-            return
-        if not suite:
-            message = f"`{tool}` is not of a server, so it has no accounts"
+    def _use(self, request: CallRequest | IntrospectRequest, suite: str, tool: str) -> None:
+        """Use the login or the worktree that is named. Raises a fault for what is no server's."""
+        account, worktree = request.account, request.worktree
+        if (account or worktree) and not suite:
+            has = "accounts" if account else "worktrees"
+            message = f"`{tool}` is not of a server, so it has no {has}"
             raise Fault(FaultCode.INVALID_ARGUMENT, USAGE, message)
-        self._session = replace(self._session, account=ChosenAccount(account))
+        if account:
+            self._session = replace(self._session, account=ChosenAccount(account))
+        if worktree:
+            self._session = replace(self._session, worktree=worktree)
 
     async def _typed(
         self, board: Board, suite: str, tool: str, request: CallRequest
@@ -286,6 +291,7 @@ async def open_caller(
         via=via,
         workspace=runtime.settings.workspace,
         cwd=cwd,
+        started_in=cwd,
         client=f"switchboard {__version__}",
         started_at=time.time(),
         client_pid=asking_program(pid),
@@ -366,7 +372,7 @@ def _as_suites(settings: Settings) -> Settings:
     What is told of them is for people and programs, and as long as it is.
     """
     servers = tuple(replace(entry, expose="suite") for entry in settings.servers)
-    introspection = replace(settings.introspection, is_bounded=False)
+    introspection = replace(settings.introspection, is_bounded=False, format="json")
     if introspection.mode == "auto":
         introspection = replace(introspection, mode="summary")
     return replace(settings, servers=servers, introspection=introspection)

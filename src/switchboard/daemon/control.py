@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from switchboard import __version__
 from switchboard.approvals.approver import Approver
@@ -22,8 +23,15 @@ from switchboard.control.answers import (
     SessionList,
 )
 from switchboard.control.api import Hear
+from switchboard.control.call_desk import (
+    CallStatus,
+    ResultAnswer,
+    calls_answer,
+    result_answer,
+)
 from switchboard.control.decisions import Decisions
 from switchboard.control.messages import line_of, unexpected
+from switchboard.control.past_calls import with_past
 from switchboard.control.records import audit_answer
 from switchboard.control.requests import (
     AnyRequest,
@@ -31,6 +39,7 @@ from switchboard.control.requests import (
     AuditAfterRequest,
     AuditRequest,
     CallRequest,
+    CallsRequest,
     ChildRequest,
     DecideRequest,
     DrainRequest,
@@ -39,6 +48,7 @@ from switchboard.control.requests import (
     IntrospectRequest,
     LogsRequest,
     ReloadRequest,
+    ResultRequest,
     RunCancelRequest,
     RunEventsRequest,
     RunsRequest,
@@ -66,9 +76,10 @@ from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.desk.children import change_children, log_lines
+from switchboard.daemon.desk.recent_calls import recent_calls
 from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.logs.stderr import write_failure
-from switchboard.daemon.sessions.child_status import Whose, child_status
+from switchboard.daemon.sessions.child_status import Whose, child_status, worktree_names
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
 from switchboard.procs.limits import leave_no_core
@@ -76,6 +87,7 @@ from switchkit.platform.system import resident_bytes
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.receipts.book import CallBook
     from switchboard.runs.service import RunService
 
 T = TypeVar("T")
@@ -131,7 +143,8 @@ class DaemonControl:
             case ChildRequest():
                 return await self._whole(change_children(self._children(), request))
             case LogsRequest():
-                return await log_lines(self._state.shared_children.stderr_logs, request)
+                logs = self._state.shared_children.stderr_logs
+                return replace(await log_lines(logs, request), since=self._state.started_at)
             case CallRequest():
                 async with self._caller() as caller:
                     return await caller.call(request, asker=asker, hear=hear)
@@ -159,6 +172,11 @@ class DaemonControl:
                 egress = self._state.shared_children.egress
                 forgotten = bool(request.forget) and egress.forget(request.name, request.forget)
                 return EgressRows(rows=egress.rows(request.name), forgotten=forgotten)
+            case CallsRequest():
+                found = await calls_answer(self._calls, self._recent_calls, request)
+                return await with_past(found, self._guard.audit, request) if request.past else found
+            case ResultRequest():
+                return await self._result(request)
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
@@ -181,6 +199,7 @@ class DaemonControl:
         found = tuple(self._children())
         # Side by side: a remote server that is not there takes a while not to answer.
         connected = await asyncio.gather(*(each.connection.is_connected() for each, _ in found))
+        trees = await asyncio.to_thread(worktree_names, found)
         return DaemonStatus(
             pid=os.getpid(),
             version=__version__,
@@ -195,7 +214,9 @@ class DaemonControl:
             sessions=tuple(self._sessions()),
             boards=tuple(self._boards()),
             children=tuple(
-                child_status(state, child, whose, is_connected=is_connected)
+                child_status(
+                    state, child, whose, is_connected=is_connected, worktree=trees.get(child, "")
+                )
                 for (child, whose), is_connected in zip(found, connected, strict=True)
             ),
             runs=tuple(self._runs_under_way()),
@@ -251,6 +272,23 @@ class DaemonControl:
     @property
     def _guard(self) -> "Guard":
         return self._state.shared_children.guard(self._state.places.home)
+
+    @property
+    def _calls(self) -> "CallBook":
+        return self._state.shared_children.calls(self._state.places.home)
+
+    async def _result(self, request: ResultRequest) -> ResultAnswer:
+        if self._via != "cli":
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "presence-unproven",
+                "what tools answered is not told over HTTP",
+                hint=f"switchboard result {request.id}",
+            )
+        return await result_answer(self._calls, self._recent_calls, self._guard.audit, request)
+
+    def _recent_calls(self) -> dict[str, CallStatus]:
+        return recent_calls(self._state.recent_events.events())
 
     @property
     def _runs(self) -> "RunService":

@@ -5,7 +5,8 @@ with a message is lost. So room is taken first, and then given to what comes.
 """
 
 import os
-import resource
+
+from switchkit.open_files import file_limit
 
 # For the servers and files of those who are connected: starting a server takes about ten.
 _KEPT = 32
@@ -55,8 +56,3 @@ def hold_for_client(count: int) -> HeldFiles | None:
 def too_many_files() -> str:
     """Why a client is not served."""
     return f"it has too many files open (at most {file_limit()}, `ulimit -n`)"
-
-
-def file_limit() -> int:
-    """How many files this process may have open."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

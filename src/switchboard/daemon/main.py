@@ -16,9 +16,9 @@ from switchboard.daemon.server import Daemon
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.paths import places_from
 from switchboard.ipc.protocol import READY_VARIABLE
-from switchboard.procs.limits import raise_file_limit
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Keeping, Settings
+from switchkit.open_files import raise_file_limit
 
 # Every client takes three open files, and the usual limit is for programs with one.
 _OPEN_FILES = 8_192

@@ -9,7 +9,7 @@ from typing import Any
 from switchboard.control.served_clients import noted
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
-from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.board.reload import Load, LoadTree, serving
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.sessions.client_programs import clients_above
 from switchboard.ipc.environment import depth_of
@@ -18,6 +18,7 @@ from switchboard.settings.sections import Settings
 from switchboard.surface.resuming import SessionCheckpoint, checkpoint_from, resume
 from switchboard.surface.stdio import StreamClient, connect, own_streams
 from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, StreamPipe
+from switchkit.processes import began
 
 
 def run(work: Coroutine[Any, Any, int]) -> int:
@@ -34,12 +35,16 @@ async def serve_stdio(
     environ: Mapping[str, str],
     *,
     load: Load | None = None,
+    load_tree: LoadTree | None = None,
     instructions: Callable[[Runtime], str] = instructions_for,
     is_pinned: bool = False,
 ) -> int:
-    """Serve one client on our standard streams. `load` reads the settings again after a change."""
-    above = clients_above(os.getpid())
-    async with serving(settings, environ, load) as runtime:
+    """Serve one client on our standard streams.
+
+    `load` reads the settings again after a change, and `load_tree` those of other worktrees.
+    """
+    above, host = clients_above(os.getpid()), os.getppid()
+    async with serving(settings, environ, load, load_tree) as runtime:
         # The framing of the client's first message is the framing of every answer.
         before, heard = _left_to_us(environ)
         pipe = StreamPipe(style=before.framing, unread=CLIENT_UNREAD_BYTES)
@@ -48,9 +53,11 @@ async def serve_stdio(
             runtime.boards,
             runtime.events,
             workspace=settings.workspace,
+            started_in=os.getcwd(),
             instructions=lambda: instructions(runtime),
             on_listed=runtime.warm,
-            client_pid=os.getppid(),
+            client_pid=host,
+            client_began=began(host),
             on_behalf_of=above[1:],
             depth=runs_above(os.getpid(), depth_of(dict(environ))),
             is_pinned=is_pinned,

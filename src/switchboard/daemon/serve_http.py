@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from switchboard.control.served_clients import noted
 from switchboard.daemon.ancestors import runs_above
 from switchboard.daemon.board.instructions import instructions_for
-from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.board.reload import Load, LoadTree, serving
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.sessions.client_programs import clients_above
@@ -63,6 +63,7 @@ async def serve_http(
     *,
     ready: Ready | None = None,
     load: Load | None = None,
+    load_tree: LoadTree | None = None,
     is_pinned: bool = False,
 ) -> int:
     """Serve every client of one port until a signal comes.
@@ -73,7 +74,7 @@ async def serve_http(
     token = bearer_token(settings.home, environ)
     listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
     access = Access(token=token, hosts=hosts_of(listener.host, listening.getsockname()[1]))
-    async with serving(settings, environ, load) as runtime:
+    async with serving(settings, environ, load, load_tree) as runtime:
         stopped = until_signal()
         depth = runs_above(os.getpid(), depth_of(dict(environ)))
         with noted(settings.home, os.getpid(), clients_above(os.getpid()), is_open=True):

@@ -39,6 +39,7 @@ from switchboard.ipc.protocol import (
 )
 from switchboard.procs.containers import container_notes, sweep
 from switchboard.runs.places import has_runs
+from switchboard.sandbox.groups.left_groups import sweep_groups
 
 if TYPE_CHECKING:
     from switchboard.control.api import Control
@@ -76,6 +77,7 @@ class Daemon:
         if has_runs(self._state.places.home):
             self._tasks.start(self._settle_runs())
         self._tasks.start(self._remove_containers())
+        self._tasks.start(self._remove_groups())
         await asyncio.wait({self._state.stopping, signalled}, return_when=asyncio.FIRST_COMPLETED)
         await self._aclose()
         return 0
@@ -208,6 +210,10 @@ class Daemon:
         notes = container_notes(self._state.places.home)
         if await asyncio.to_thread(os.path.isdir, notes):
             await asyncio.to_thread(sweep, notes)
+
+    async def _remove_groups(self) -> None:
+        """A daemon before us may have been killed while its children were counted."""
+        await asyncio.to_thread(sweep_groups)
 
     async def _tidy(self) -> None:
         state = self._state

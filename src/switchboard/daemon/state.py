@@ -42,8 +42,9 @@ class DaemonState:
         self.shared_children.egress.clients = lambda: [
             session.client_pid for each in self.attachments for session in each.sessions()
         ]
+        # Of every board: sessions also use servers of worktrees that they did not start in.
         self.shared_children.egress.workspaces = lambda: {
-            session.workspace for each in self.attachments for session in each.sessions()
+            board.runtime.settings.workspace for board in self.boards
         }
         # What is done to the end, whoever asked for it is there or not.
         self.unfinished = TaskSet()

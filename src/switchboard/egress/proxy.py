@@ -51,6 +51,8 @@ class Noted(Struct, frozen=True, kw_only=True):
     why: str = ""
     # Where a person has to decide, in words.
     says: str = ""
+    # Where the name leads, if that is what was refused.
+    address: str = ""
     times: int = 1
     meter: Meter = _NOTHING
 
@@ -251,6 +253,7 @@ class ChildProxy:
                 outcome=outcome,
                 why=refused.why,
                 says=refused.says,
+                address=refused.address,
                 meter=meter,
             )
         )

@@ -26,6 +26,7 @@ class EgressRecord:
         outcome: EgressOutcome,
         *,
         why: str = "",
+        address: str = "",
         times: int = 1,
         bytes_up: int = 0,
         bytes_down: int = 0,
@@ -39,6 +40,7 @@ class EgressRecord:
         )
         rows[key] = replace(
             row,
+            address=address or row.address,
             times=row.times + times,
             bytes_up=row.bytes_up + bytes_up,
             bytes_down=row.bytes_down + bytes_down,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from switchboard.children.http.proxy import PROXY_NAMES
+from switchboard.egress.variables import AUTHORITY_NAMES
 
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -17,6 +18,8 @@ class SessionVariables(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str] = {}
     # The proxies that the home, or the daemon's own environment, names.
     own: Mapping[str, str] = {}
+    # The files of authorities that the process itself believes, by the variables that name them.
+    believed: Mapping[str, str] = {}
     # A variable that named authorities in a workspace, and is not heeded.
     left_out: str = ""
 
@@ -45,8 +48,16 @@ def session_variables(
         if value and name not in written and _is_inside(value, folders, user_home):
             left_out = left_out or name
             del heeded[name]
+    believed = _only({**environ, **written}, AUTHORITY_NAMES)
     return SessionVariables(
-        environ=heeded, own={**_only(own, PROXY_NAMES), **proxies}, left_out=left_out
+        environ=heeded,
+        own={**_only(own, PROXY_NAMES), **proxies},
+        believed={
+            name: value
+            for name, value in believed.items()
+            if name in written or not _is_inside(value, folders, user_home)
+        },
+        left_out=left_out,
     )
 
 

@@ -15,10 +15,12 @@ _TO_PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # Read in the place of the usual authorities, so all of them are in the file.
 _BUNDLES = (
     *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"),
-    *("AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO"),
+    *("AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "HTTPLIB2_CA_CERTS", "NIX_SSL_CERT_FILE"),
+    *("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"),
 )
 # Read beside the usual ones.
 _ADDITIONS = ("NODE_EXTRA_CA_CERTS", "DENO_CERT")
+AUTHORITY_NAMES = (*_BUNDLES, *_ADDITIONS)
 
 
 def proxy_variables(hosts: Iterable[EgressHost]) -> dict[str, str]:
@@ -33,6 +35,11 @@ def proxy_variables(hosts: Iterable[EgressHost]) -> dict[str, str]:
         # Node heeds the variables only if it is told to.
         "NODE_USE_ENV_PROXY": "1",
     }
+
+
+def shown_authorities(name: str) -> str:
+    """Where a process sees the file that a variable of its user names: a sandbox may hide it."""
+    return f"/run/switchboard-{name.lower().replace('_', '-')}.pem"
 
 
 def authority_variables() -> dict[str, str]:

@@ -10,11 +10,12 @@ from typing import Protocol
 from msgspec import Struct
 
 from switchboard.core.channel import Channel
-from switchboard.core.egress import EgressHost
+from switchboard.core.egress import EgressHost, shown_host
 from switchboard.core.events import EgressRefused
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.egress.allowed import AllowedHosts
+from switchboard.egress.believed import certificates_in
 from switchboard.egress.blackout import HiddenForms
 from switchboard.egress.credentials import Credential, new_placeholder
 from switchboard.egress.dialing import Dialer
@@ -30,6 +31,7 @@ from switchboard.egress.variables import (
     PORT,
     authority_variables,
     proxy_variables,
+    shown_authorities,
 )
 from switchboard.procs.outlet import Outlet
 
@@ -53,6 +55,13 @@ class Questions(Protocol):
     channel: Callable[[], Channel | None]
 
 
+class _Refused(Struct, frozen=True):
+    """What was refused, in words, and where its name leads if that was why."""
+
+    says: str
+    address: str = ""
+
+
 class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
     """Whose way out it is, and where it leads."""
 
@@ -74,23 +83,30 @@ class ProxiedWayOut:
         self._spec = spec
         self._record = record
         self._events = events
-        self._refused: dict[tuple[str, int, str], str] = {}
+        self._refused: dict[tuple[str, int, str], _Refused] = {}
         self._hidden: dict[str, HiddenForms] = {}
         # By variable: what one stands for is decided at each host, by the reference there.
         self._placeholders = {
             each.variable: new_placeholder() for each in spec.hosts if each.inject
         }
-        authority, files, variables = None, dict[str, bytes](), dict[str, str]()
+        authority = None
+        believed = {
+            name: content
+            for name, path in spec.variables.believed.items()
+            if (content := certificates_in(path))
+        }
         if any(each.is_inspected for each in spec.hosts):
             # Ciphers take a while to load, and most lists need none.
             from switchboard.egress.certificates import ChildAuthority, bundle  # noqa: PLC0415
 
             authority = ChildAuthority()
-            files = {
-                AUTHORITY_FILE: authority.pem,
-                BUNDLE_FILE: bundle(authority.pem, spec.variables.environ),
-            }
+            # Hosts that nobody looks into are reached as ever, also behind a proxy that does.
+            ours = b"".join((authority.pem, *dict.fromkeys(believed.values())))
+            files = {AUTHORITY_FILE: ours, BUNDLE_FILE: bundle(ours, spec.variables.environ)}
             variables = authority_variables()
+        else:
+            files = {shown_authorities(name): content for name, content in believed.items()}
+            variables = {name: shown_authorities(name) for name in believed}
         self.env: Mapping[str, str] = {
             **proxy_variables(spec.hosts),
             **variables,
@@ -160,6 +176,7 @@ class ProxiedWayOut:
             noted.port,
             noted.outcome,
             why=noted.why,
+            address=noted.address,
             times=noted.times,
             bytes_up=meter.up,
             bytes_down=meter.down,
@@ -169,7 +186,7 @@ class ProxiedWayOut:
             return
         if len(self._refused) >= self._spec.limits.events:
             return
-        self._refused[key] = noted.says
+        self._refused[key] = _Refused(noted.says, noted.address)
         self._events.emit(
             EgressRefused(server=server, host=noted.host, port=noted.port, reason=noted.why)
         )
@@ -178,12 +195,17 @@ class ProxiedWayOut:
         """What was refused so far, as a fault; nothing where nothing was."""
         if not self._refused:
             return None
-        named = [f"{host}:{port}" for host, port, _ in self._refused if host][:_MOST_TOLD]
+        refused = [(*key[:2], told) for key, told in self._refused.items() if key[0]][:_MOST_TOLD]
+        named = [f"{host}:{port}" for host, port, _ in refused]
+        # A name that leads into a network is on the list already; where it leads is not.
+        missing = dict.fromkeys(
+            shown_host(told.address or host, port) for host, port, told in refused
+        )
         return Fault(
             FaultCode.PERMISSION_DENIED,
             "egress-refused",
-            f"it was refused a connection: {next(iter(self._refused.values()))}",
-            hint=f"if it may reach it, add it to `egress` in your home: {', '.join(named)}",
+            f"it was refused a connection: {next(iter(self._refused.values())).says}",
+            hint=f"if it may reach it, add it to `egress` in your home: {', '.join(missing)}",
             details={"refused": named},
         )
 

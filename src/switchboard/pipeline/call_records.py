@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record, stamp
+from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record
 from switchboard.core.calls import Call, Figures, Outcome, TextBlock
+from switchboard.core.clock import CallTimes
 from switchboard.core.faults import Fault
+from switchboard.core.stamps import stamp
 from switchboard.core.stores import AuditStore
 from switchboard.core.tokens import estimated_tokens
 from switchboard.core.tools import ToolSpec
@@ -28,6 +30,9 @@ _NOT_REQUIRED = AuditApproval(decision="not_required")
 _open_object = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
+_NOTHING = Raw(b"null")
+
+
 class _Declared(Struct):
     properties: dict[str, Raw] = {}
 
@@ -37,7 +42,8 @@ class _Text(Struct):
 
 
 class _Result(Struct, rename="camel"):
-    structured_content: Raw | None = None
+    # Not `Raw | None`: msgspec reads only `null` into that.
+    structured_content: Raw = _NOTHING
     content: list[_Text] = []
 
 
@@ -56,9 +62,22 @@ class CallRecords:
         """That a call is about to run, since so many nanoseconds after the epoch."""
         return self._record("tool.call.started", call, began, starts=True)
 
-    def refused(self, call: Call, fault: Fault, now: int) -> AuditRecord:
+    def refused(self, call: Call, fault: Fault, now: int, times: CallTimes) -> AuditRecord:
         """That a gate did not let a call pass, so many nanoseconds after the epoch."""
-        return self._record("tool.call.refused", call, now, status=fault.code, reason=fault.reason)
+        return self._record(
+            "tool.call.refused",
+            call,
+            now,
+            status=fault.code,
+            reason=fault.reason,
+            queue_ms=_ms(times.queue_s),
+            human_ms=_ms(times.human_s),
+        )
+
+    def repeated(self, call: Call, first: str, now: int) -> AuditRecord:
+        """That a call ran nothing: it was answered with what became of the same one before."""
+        note = f"answered with what became of call {first}; nothing was run"
+        return self._record("tool.call.repeated", call, now, note=note)
 
     def _record(
         self,
@@ -69,12 +88,12 @@ class CallRecords:
         starts: bool = False,
         status: str = "",
         reason: str = "",
+        **more: Any,
     ) -> AuditRecord:
         tool, session, agreed = call.tool, call.session, call.approval
         limit = tool.policy.timeout_s
         if call.client_timeout_s is not None:
             limit = call.client_timeout_s if limit is None else min(limit, call.client_timeout_s)
-        more: dict[str, Any] = {}
         if agreed is not None:
             more["approval"] = AuditApproval(
                 decision="approved",
@@ -138,6 +157,7 @@ def finished(
     figures: Figures | None = None,
     result_bytes: int | None = None,
     tokens: tuple[int, int] | None = None,
+    times: CallTimes | None = None,
 ) -> AuditRecord:
     """That a call has ended: everything that its first record says, and how it went.
 
@@ -149,6 +169,9 @@ def finished(
         ts=now,
         event="tool.call.finished",
         ended=now,
+        queue_ms=_ms(times.queue_s) if times else None,
+        work_ms=_ms(times.work_s) if times else None,
+        human_ms=_ms(times.human_s) if times else None,
         status=status,
         reason=reason,
         bytes_result=result_bytes,
@@ -162,21 +185,15 @@ def finished(
     )
 
 
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
 def figures_in(details: Mapping[str, Any]) -> Figures:
     """What a fault tells of the process that it ended."""
     names = ("exit_status", "bytes_stdout", "bytes_stderr", "redactions")
     found = {name: details[name] for name in names if isinstance(details.get(name), int)}
     return Figures(**found, appeared=tuple(details.get("appeared", ())))
-
-
-def size_of(outcome: Outcome) -> int:
-    """How many bytes a tool answered with; text counts by its letters."""
-    if outcome.raw is not None:
-        return len(outcome.raw)
-    size = len(outcome.structured) if outcome.structured is not None else 0
-    for block in outcome.blocks:
-        size += len(block.text) if isinstance(block, TextBlock) else len(block.raw)
-    return size
 
 
 def tokens_of(outcome: Outcome) -> int:
@@ -190,7 +207,7 @@ def tokens_of(outcome: Outcome) -> int:
         read = _read_result(outcome.raw)
     except msgspec.MsgspecError:
         return estimated_tokens(bytes(outcome.raw))
-    if read.structured_content is not None:
+    if read.structured_content != _NOTHING:
         return estimated_tokens(bytes(read.structured_content))
     return sum(estimated_tokens(block.text) for block in read.content)
 

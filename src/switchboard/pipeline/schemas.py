@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 _SHOWN_ERRORS = 5
 
 
-def check_for(tool: ToolSpec) -> ArgumentsCheck:
-    """A check of one tool's arguments. Raises a fault when the tool's schema is unusable."""
+def check_for(tool: ToolSpec, *, mask: str | None = None) -> ArgumentsCheck:
+    """A check of one tool's arguments. Raises a fault when the tool's schema is unusable.
+
+    With a mask, what it says of wrong arguments tells none of their values.
+    """
     # Loaded by the first tool that needs it: suites check themselves, and start faster without.
     import jsonschema_rs  # noqa: PLC0415
 
     try:
         validator = jsonschema_rs.Draft202012Validator(
-            msgspec.json.decode(tool.input_schema), retriever=_refuse
+            msgspec.json.decode(tool.input_schema), retriever=_refuse, mask=mask
         )
     except ValueError as error:
         raise Fault(

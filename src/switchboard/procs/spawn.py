@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.loop_file import loop_file
-from switchboard.procs.limits import give_first_limit
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.tail import Tail
 from switchboard.procs.wall_watch import WallWatch
 from switchboard.procs.wrapped import Vigil, Wrapped
 from switchkit.commands import resolved_command, words_in_command
+from switchkit.open_files import give_first_limit
 from switchkit.platform import Unknown
 from switchkit.platform.system import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began
@@ -155,6 +155,8 @@ class Running:
         if self._wrapped is not None:
             self._wrapped.let_go()
         await self._aside(self._family.kill)
+        if self._wrapped is not None and self._wrapped.group is not None:
+            await self._aside(self._wrapped.remove_group)
         self._reaper.release(self.pid)
 
     async def _aside(self, work: Callable[[], object]) -> None:
@@ -260,20 +262,28 @@ def _end(process: "subprocess.Popen[bytes]", wrapped: Wrapped | None, vigil: Vig
     if wrapped is not None and wrapped.lifeline is not None:
         # It takes its time, and needs nobody for it.
         wrapped.let_go()
-        threading.Thread(target=_leave, args=(process,), daemon=True).start()
+        threading.Thread(target=_leave, args=(process, wrapped), daemon=True).start()
         return
     Family(process.pid, began(process.pid)).send(ProcessTable(), signal.SIGKILL)
-    _leave(process)
+    _leave(process, wrapped)
 
 
-def _leave(process: "subprocess.Popen[bytes]") -> None:
+def _leave(process: "subprocess.Popen[bytes]", wrapped: Wrapped | None) -> None:
     """Close its streams, and wait for it."""
     with process:
         pass
+    if wrapped is not None:
+        wrapped.remove_group()
 
 
 def _label(spec: SpawnSpec) -> str:
     return os.path.basename(spec.argv[0])
+
+
+def _named(command: str) -> str:
+    """A command without the folders of its program; somebody may have put words behind it."""
+    program, *words = command.split() or [command]
+    return " ".join((os.path.basename(program), *words))
 
 
 def _fault_from_os_error(spec: SpawnSpec, error: OSError) -> Fault:
@@ -281,7 +291,7 @@ def _fault_from_os_error(spec: SpawnSpec, error: OSError) -> Fault:
     if missing and not os.path.isdir(spec.cwd):
         message, hint = "its working directory does not exist", "create it or correct the entry"
     elif missing:
-        message = f"the command `{_label(spec)}` was not found"
+        message = f"the command `{_named(spec.argv[0])}` was not found"
         hint = words_in_command(spec.argv[0]) or "install it, or give its full path as `command`"
     elif isinstance(error, PermissionError):
         message = f"the command `{_label(spec)}` may not be executed"

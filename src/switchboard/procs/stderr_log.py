@@ -8,7 +8,7 @@ import asyncio
 import codecs
 import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from switchboard.core.log_lines import LogLine
 from switchboard.core.privacy.secrets import SecretBook
@@ -31,11 +31,18 @@ class StderrLog:
         self.last = 0
         self._grown = asyncio.Event()
 
-    def add(self, pid: int, text: str, *, is_ours: bool = False) -> None:
+    def add(self, pid: int, text: str, *, workspace: str = "", is_ours: bool = False) -> None:
         if len(text) > _LONGEST_LINE:
             text = text[:_LONGEST_LINE] + _CUT
         self.last += 1
-        line = LogLine(number=self.last, at=time.time(), pid=pid, text=text, is_ours=is_ours)
+        line = LogLine(
+            number=self.last,
+            at=time.time(),
+            pid=pid,
+            text=text,
+            workspace=workspace,
+            is_ours=is_ours,
+        )
         self._lines.append(line)
         self._chars += len(text)
         while self._chars > _MOST_CHARS or len(self._lines) > _MOST_LINES:
@@ -77,8 +84,12 @@ class StderrLogs:
 class LoggedTail(Tail):
     """Reads the stderr of one process into its log."""
 
-    def __init__(self, log: StderrLog, book: SecretBook) -> None:
+    def __init__(
+        self, log: StderrLog, book: SecretBook, works_for: Callable[[], str] = lambda: ""
+    ) -> None:
+        """`works_for` gives the workspace that what is printed now is about."""
         super().__init__()
+        self._works_for = works_for
         self._log = log
         self._book = book
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -110,4 +121,4 @@ class LoggedTail(Tail):
         for line in lines:
             if line := line.rstrip("\r"):
                 # What was looked up since the process started is out, too.
-                self._log.add(self.pid, self._book(line))
+                self._log.add(self.pid, self._book(line), workspace=self._works_for())

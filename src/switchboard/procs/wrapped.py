@@ -43,6 +43,18 @@ class StartGate(Protocol):
     def close(self) -> None: ...
 
 
+class Group(Protocol):
+    """What a process is counted in, with everything that comes of it."""
+
+    def join(self, pid: int) -> None:
+        """Put a process in that has not begun. Raises a fault."""
+        ...
+
+    def remove(self) -> None:
+        """End whoever is left in it. Blocks for a moment; the second time nothing happens."""
+        ...
+
+
 class Wrapped(Struct, frozen=True, kw_only=True):
     """How one process is really started. Its files serve that start alone, which closes them."""
 
@@ -56,6 +68,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
     orders_to: FileIO | None = None
     # What the process and everything it starts may have at most, by the number of the resource.
     limits: Mapping[int, int] = {}
+    # In which they are counted together, if they are.
+    group: Group | None = None
     # The process and its only child are the walls of what they run, and fall when they are asked
     # to end. A polite request goes past them.
     is_walled: bool = False
@@ -71,6 +85,8 @@ class Wrapped(Struct, frozen=True, kw_only=True):
 
     def release(self, pid: int) -> Vigil | None:
         """Limit the process that was started, and let it begin. Raises a fault or OSError."""
+        if self.group is not None:
+            self.group.join(pid)
         for kind, most in self.limits.items():
             lower_limit(pid, kind, most)
         for file in self.inherits:
@@ -87,6 +103,11 @@ class Wrapped(Struct, frozen=True, kw_only=True):
         """Have the keeper, if it is one, end."""
         if self.lifeline is not None:
             self.lifeline.close()
+
+    def remove_group(self) -> None:
+        """End whoever is left of it, once it has ended, where they are counted. Blocks."""
+        if self.group is not None:
+            self.group.remove()
 
     def close(self) -> None:
         """Close what only the start needed."""

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from switchboard.core.loop.tasks import close_all
 from switchboard.core.visibility import Visibility
+from switchboard.results.inlining import READ_RESULT, Inlining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from switchboard.children.listings.held_tools import Held
     from switchboard.children.schema import ServerEntry
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from switchboard.core.privacy.secrets import SecretBook
     from switchboard.procs.outlet import OpenWayOut
     from switchboard.providers.source import Listed
+    from switchboard.results.store import ResultStore
     from switchboard.runs.ports import Runs
     from switchboard.sandbox.sandbox import Sandbox
     from switchboard.settings.sections import Settings
@@ -81,6 +83,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
 
     settings: Settings
     environ: Mapping[str, str]
+    # The results that sessions have kept.
+    results: ResultStore
     # Ends whatever a provider starts, should we end without doing so.
     reaper: Reaper
     events: Events
@@ -108,10 +112,29 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     runs: Callable[[], Runs] | None = None
     # Whether this process stays, so that it may go on with runs that another one left.
     takes_up_runs: bool = False
+    # Tools, those of suites as `suite/tool`, the most used of the last days first. For a thread.
+    used_tools: Callable[[], Sequence[str]] = lambda: ()
     # Opens the way out of a process with hosts of its own.
     open_way_out: OpenWayOut | None = None
     # In place of the sandbox of this platform.
     sandbox: Sandbox | None = None
+
+    @property
+    def kept_results(self) -> tuple[Inlining, ResultStore] | None:
+        """From what length on results are kept, and where.
+
+        Nothing where no result is bounded, or nobody could read the rest of one that is.
+        """
+        names = (spec.name for each in self.listed.values() for spec in each.specs)
+        if READ_RESULT not in names or not self.visibility.shows(READ_RESULT):
+            return None
+        results = self.settings.results
+        inlining = Inlining(
+            tokens=results.inlined(),
+            servers={name: results.inlined(own) for name, own in self.settings.suites.items()},
+            is_for_all=results.handles == "always",
+        )
+        return inlining, self.results
 
     @property
     def visibility(self) -> Visibility:

@@ -89,6 +89,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     subject: str
     message: str
     hint: str = ""
+    # A command that mends it and changes nothing that somebody made: `doctor --fix` runs it.
+    remedy: tuple[str, ...] = ()
 
 
 class Secrets(Struct, frozen=True):
@@ -120,6 +122,10 @@ class Source(Generic[S]):
         del entry, workspace
         return ()
 
+    def presets(self) -> Mapping[str, Struct]:
+        """Values of its setting that people choose among, by their names."""
+        return {}
+
     # Tools
 
     def specs(self, listing: ListingContext) -> Listed:
@@ -133,6 +139,13 @@ class Source(Generic[S]):
         """
         del settings
         return specs
+
+    def reading(self) -> Iterable[str]:
+        """Tools that only read whatever they are called with, and have no other name anywhere.
+
+        Hosts that ask about each tool by its name need not ask about these.
+        """
+        return ()
 
     def build(self, context: Context) -> Provider:
         """What runs the calls of one board."""

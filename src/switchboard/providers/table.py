@@ -29,8 +29,8 @@ class Row(Struct, frozen=True, kw_only=True):
 
     # The module whose `SOURCE` is the plug.
     module: str
-    # The key outside of all tables that calls for it.
-    setting: str = ""
+    # Keys of which one calls for it, if what stands there does.
+    settings: tuple[str, ...] = ()
     # The section of `config.toml` and the file of a workspace that call for it.
     section: str = ""
     file: str = ""
@@ -92,8 +92,13 @@ TABLE: dict[str, Row] = {
     ),
     "find": Row(
         module="switchboard.providers.find.source",
-        setting="surface_tokens",
-        reserved=("find_tool", "call_tool", "call_read_only_tool", "read_result"),
+        settings=("surface_tokens",),
+        reserved=("find_tool", "call_tool", "call_read_only_tool"),
+    ),
+    "recall": Row(
+        module="switchboard.providers.recall.source",
+        settings=("results", "suites"),
+        reserved=("read_result",),
     ),
 }
 
@@ -111,7 +116,7 @@ def source_of(key: str) -> AnySource:
 def configured(settings: Settings) -> Iterator[AnySource]:
     """The plugs of the providers that these settings call for."""
     for key, row in TABLE.items():
-        if key in settings.sources or not (row.section or row.file or row.setting):
+        if key in settings.sources or not (row.section or row.file or row.settings):
             yield source_of(key)
 
 

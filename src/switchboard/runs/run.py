@@ -46,7 +46,7 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     resumes: str = ""
     # Who asked: a request that is sent again has the same key. Empty: never the same.
     request_key: str = ""
-    # The same for whoever has the same name: it counts once the session of the request is gone.
+    # The same for a later session of the client: it counts once the session of the request is gone.
     repeat_key: str = ""
     # The client that may act on the run as a task, and the tool that it called.
     owner: str = ""

@@ -98,7 +98,7 @@ _WAYS = {
         "sandbox-limit",
         "it used more than its `limits` allow",
         "limits",
-        "if it may use more, raise `cpu` or `disk` in its `limits`",
+        "if it may use more, raise `cpu`, `disk` or `memory` in its `limits`",
     ),
     "call": _Way(
         "sandbox-call",
@@ -119,7 +119,16 @@ def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None
     found = _way(status, stderr, confinement)
     if found is None:
         return None
-    way = _WAYS[found]
+    owner = _folder_in(stderr, confinement) if found == "read" else None
+    return _fault(_WAYS[found], status, stderr, owner)
+
+
+def beyond_limits(status: int, stderr: str) -> Fault:
+    """The fault of a program that is known to have used more than it may."""
+    return _fault(_WAYS["limit"], status, stderr)
+
+
+def _fault(way: _Way, status: int, stderr: str, owner: dict[str, str] | None = None) -> Fault:
     return Fault(
         FaultCode.PERMISSION_DENIED,
         way.reason,
@@ -127,7 +136,7 @@ def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None
         hint=way.hint,
         details={"knob": way.knob, "status": status},
         private=stderr,
-        owner=_folder_in(stderr, confinement) if found == "read" else None,
+        owner=owner,
     )
 
 

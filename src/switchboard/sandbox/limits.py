@@ -1,16 +1,14 @@
 """What a confined program may use at most, by the words of its entry.
 
 Memory, files, time and size hold for each of its processes; the number of processes for all of
-them. Memory is what a process has made its own, not what it has reserved: runtimes reserve far more
-than they use.
+them, and memory too where there are control groups. Memory is what a process has made its own, not
+what it has reserved: runtimes reserve far more than they use.
 """
 
 import re
 import resource
 from collections.abc import Mapping
 
-# As it is written: a number, or one with a unit.
-SIZE = r"[1-9][0-9]{0,11}[KMGT]?"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _KINDS = {
     "memory": resource.RLIMIT_DATA,
@@ -30,6 +28,11 @@ def resource_limits(limits: Limits, least: Mapping[int, int]) -> dict[int, int]:
             most = _bytes(limits[name])
             found[kind] = min(most, found.get(kind, most))
     return found
+
+
+def most_memory(limits: Limits) -> int | None:
+    """How many bytes there may be, if that is limited."""
+    return _bytes(limits["memory"]) if "memory" in limits else None
 
 
 def most_processes(limits: Limits) -> int | None:

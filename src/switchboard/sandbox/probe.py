@@ -140,7 +140,7 @@ class Probe:
             if found.st_uid != self._owner or found.st_mode & _WRITABLE_BY_OTHERS:
                 return Unusable(
                     why=f"`{path}` is not root's, or others may write it",
-                    fix=f"install it anew, or: sudo chown root {path} && sudo chmod go-w {path}",
+                    fix=f"reinstall it, or: sudo chown root {path} && sudo chmod go-w {path}",
                 )
             return path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         return Unusable(why="bubblewrap is not installed", fix=_INSTALL)
@@ -165,7 +165,7 @@ class Probe:
             return self._unusable(f"bubblewrap cannot make a sandbox here ({why})")
         if (lack := _lack(result.stdout, word)) is not None:
             return Unusable(
-                why=f"`{path}` does not confine what it runs ({lack})", fix=f"{_INSTALL}, anew"
+                why=f"`{path}` does not confine what it runs ({lack})", fix=f"re{_INSTALL}"
             )
         return Bubblewrap(path=path, version=version, machine=machine)
 

@@ -56,7 +56,7 @@ def lost_guard(name: str) -> Fault:
         FaultCode.PERMISSION_DENIED,
         "sandbox-guard-lost",
         f"it was ended: `{name}` was replaced while it ran, and its sandbox no longer guards it",
-        hint="call it again: it is started anew, with a guard on what is there now",
+        hint="call it again: it is restarted, with a guard on what is there now",
         details={"path": name},
     )
 
@@ -67,7 +67,7 @@ def late_mount(place: str) -> Fault:
         FaultCode.PERMISSION_DENIED,
         "sandbox-late-mount",
         f"it was ended: `{place}` was mounted while it ran, and its sandbox could write there",
-        hint="call it again: it is started anew, and cannot write there",
+        hint="call it again: it is restarted, and cannot write there",
         details={"path": place},
     )
 

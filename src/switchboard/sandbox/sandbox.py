@@ -13,7 +13,8 @@ from switchboard.procs.outlet import Outlet
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.bubblewrap import wrapped_in_bubblewrap
-from switchboard.sandbox.denial import denial
+from switchboard.sandbox.denial import beyond_limits, denial
+from switchboard.sandbox.groups.control_groups import ChildGroup, ControlGroups
 from switchboard.sandbox.landlock.probe import Landlock, LandlockProbe
 from switchboard.sandbox.landlock.wrapped import NO_PROCESSES, wrapped_in_landlock
 from switchboard.sandbox.limits import Limits, most_processes
@@ -52,9 +53,11 @@ class Sandbox:
         *,
         system: str = "",
         landlock: LandlockProbe | None = None,
+        groups: ControlGroups | None = None,
     ) -> None:
         self._probe = probe or Probe()
         self._landlock = landlock or LandlockProbe()
+        self._groups = groups or ControlGroups()
         self._system = system or os.uname().sysname
 
     def look(self, fallback: Fallback = "none") -> str | Unusable:
@@ -148,8 +151,11 @@ class Sandbox:
                 raise NO_OUTLET.fault()
             if policy.features:
                 raise NO_FEATURES.fault()
-            return _explained(wrapped_in_landlock(argv, policy, env, found), policy)
-        return _explained(wrapped_in_bubblewrap(argv, policy, env, found, outlet), policy, outlet)
+            group = self._groups.group(policy.limits)
+            return _explained(wrapped_in_landlock(argv, policy, env, found), policy, group=group)
+        group = self._groups.group(policy.limits)
+        wrapped = wrapped_in_bubblewrap(argv, policy, env, found, outlet)
+        return _explained(wrapped, policy, outlet, group)
 
     def around(self, policy: SandboxPolicy, *, cwd: str = "", path: str = "") -> Wrap:
         """What a spec takes: `SpawnSpec(…, wrap=sandbox.around(policy))`.
@@ -166,14 +172,21 @@ class Sandbox:
         return wrap
 
 
-def _explained(wrapped: Wrapped, policy: SandboxPolicy, outlet: Outlet | None = None) -> Wrapped:
+def _explained(
+    wrapped: Wrapped,
+    policy: SandboxPolicy,
+    outlet: Outlet | None = None,
+    group: ChildGroup | None = None,
+) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
+        if group is not None and status and group.is_short_of_memory:
+            return beyond_limits(status, said)
         if outlet is not None and status and (refused := outlet.refused()) is not None:
             return refused
         return denial(status, said, policy)
 
     appeared = None if policy.only_reads else _appearing_in(policy.cwd)
-    return replace(wrapped, explain=explain, appeared=appeared)
+    return replace(wrapped, explain=explain, appeared=appeared, group=group)
 
 
 @cache

@@ -71,7 +71,9 @@ def explain(loading: Loading, key: str) -> Explanation:
     value: Any = tree
     for step in at:
         value = value[step]
-    layer = _last_below(merged, at) if isinstance(value, dict) else merged.layer_of(at)
+    layer = _last_below(merged, at) if isinstance(value, dict) else None
+    if layer is None and _lookup(merged.tree, at) is not None:
+        layer = merged.layer_of(at)
     replaced = [
         ExplainStep(value=redacted(old.value, at), origin=old.layer.origin(at))
         for old in reversed(_replaced(merged, at))
@@ -92,7 +94,8 @@ def show(loading: Loading) -> list[Shown]:
     merged = loading.merged
     shown: list[Shown] = []
     for at, value in _leaves(_with_defaults(merged.tree), ()):
-        layer = merged.layer_of(at)
+        # A default is from no file, though its section may be in one.
+        layer = merged.layer_of(at) if _lookup(merged.tree, at) is not None else None
         origin = Origin() if layer is None else layer.origin(at)
         shown.append(Shown(key=dotted(at), value=redacted(value, at), origin=origin))
     return shown

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from switchboard.children.exposure import Faces, Introspection, Results
+from switchboard.children.exposure import RESULT_MODES, Faces, Introspection, Results
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
@@ -27,7 +27,7 @@ from switchboard.settings.sections import (
     Timeouts,
     ToolFilters,
 )
-from switchboard.settings.server_fields import RESULT_MODES, SUITE
+from switchboard.settings.server_fields import SUITE
 from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tools
 from switchboard.vault.options import VaultOptions
 
@@ -168,7 +168,8 @@ LOGIN = Section(name="login", into=LoginOptions, fields=(
 
 APPROVALS = Section(name="approvals", into=LastingAnswers, fields=(
     Field("allow", Items(item=Text(
-        pattern=r"[^.\s]+\.\S+", says="a name as `server.tool`, with `*` for any"), about=(
+        pattern=r'(?:"[^"]+"|[^."\s][^.\s]*)\.\S+',
+        says="a name as `server.tool`, with `*` for any"), about=(
         "Tools of your own servers that say nothing of themselves and need no question.")),
         workspace="never"),
 ))
@@ -211,6 +212,15 @@ RESULTS = Section(
         Field("mode", Text(choices=RESULT_MODES, about=(
             "What all suites answer with: the JSON of a result, the same without what says nothing "
             "more, or the contents as the child gives them."))),
+        Field("inline_tokens", Whole(maximum=1_000_000, about=(
+            "Results of more tokens are kept for the session: the model gets beginning, end, shape "
+            "and a handle for `read_result`. 0 turns it off."))),
+        Field("handles", Text(choices=("auto", "always"), about=(
+            "Whether hosts that put long results into files themselves get handles, too."))),
+        Field("keep", Text(
+            pattern=r"0|[1-9]\d{0,5}[smhd]", says="a time such as `24h`, or `0`", about=(
+            "For how long an outcome is kept that its client has not got; `0` keeps none, and "
+            "cancels a call whose client has left.")), workspace="never"),
     ),
 )
 
@@ -220,6 +230,9 @@ INTROSPECTION = Section(
         Field("mode", Text(choices=("summary", "full", "auto"), about=(
             "How much `introspect` says of each subtool; `auto` leaves schemas out of long answers."
             )), flag="introspection_mode"),
+        Field("format", Text(choices=("json", "signatures"), about=(
+            "Whether `introspect` answers JSON with schemas, or a line for each subtool: "
+            "`name(path: string, depth?: int) - summary`."))),
         Field("summary_max_chars", Whole(minimum=1, about="The longest summary of a subtool.")),
     ),
 )

@@ -5,6 +5,7 @@ but everything that decides what runs, so that any later change asks again.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -52,6 +53,7 @@ def sealed(
         words=words,
         cwd=entry.cwd,
         path=own or path,
+        env=tuple(sorted(entry.env.items())),
         shuts_bytecode=shuts_bytecode(words),
         binding=binding,
     )
@@ -98,6 +100,14 @@ def _filling(entry: ServerEntry) -> dict[str, Any]:
     return found
 
 
+def in_development(entry: ServerEntry, workspace: str) -> ServerEntry:
+    """The same server as one that its user writes: a change of its files does not ask again."""
+    if entry.seal is None:
+        return entry
+    seal = replace(entry.seal, is_dev=True)
+    return replace(entry, seal=seal, fingerprint=fingerprint(seal, workspace))
+
+
 def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
     """Of the values that a file writes, those that trust is bound to, by the rows of the table."""
     bound = {key for key, row in section.fields_of(section.file).items() if row.bound != "no"}
@@ -109,6 +119,8 @@ def fingerprint(seal: Seal, workspace: str) -> str:
 
     `UNBOUND` where they hold too much to be told apart: no record ever has that.
     """
+    if seal.is_dev:
+        return _digest({"stated": seal.stated, "dev": True})
     # Few servers come from a workspace, and everyone waits for the first listing.
     from switchboard.settings.consent.looking import Unbound  # noqa: PLC0415
     from switchboard.settings.consent.sealed_files import digests_of_files  # noqa: PLC0415
@@ -128,6 +140,7 @@ def seal_of(
     words: tuple[str, ...],
     cwd: str,
     binding: bool,
+    env: Mapping[str, str] = MappingProxyType({}),
     is_shut: bool = False,
 ) -> Seal:
     """What decides what an entry runs, as it is written. Its command line is run in `cwd`.
@@ -135,7 +148,10 @@ def seal_of(
     `is_shut`: whoever starts it keeps it from bytecode beside sources.
     """
     stated = _digest({"kind": kind, "workspace": workspace, "name": name, "fields": dict(fields)})
-    return Seal(stated=stated, words=words, cwd=cwd, shuts_bytecode=is_shut, binding=binding)
+    given = tuple(sorted(env.items()))
+    return Seal(
+        stated=stated, words=words, cwd=cwd, env=given, shuts_bytecode=is_shut, binding=binding
+    )
 
 
 def _digest(what: dict[str, Any]) -> str:

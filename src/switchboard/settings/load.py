@@ -360,14 +360,18 @@ def _with_skills(loading: Loading, settings: Settings, names: Sequence[str]) -> 
 def _refuse(loading: Loading) -> None:
     errors = [problem for problem in loading.problems if problem.severity == "error"]
     if errors:
-        places = loading.places
         order = {file.path: index for index, file in enumerate(loading.files)}
+        # What a broken file is only warned of is told too, but hides nothing that refuses it.
+        broken = {problem.path for problem in errors} & {*order}
+        warned = [each for each in loading.problems if each.severity == "warning"]
+        errors += [each for each in (*warned, *loading.warnings) if each.path in broken]
+        errors[MOST_PROBLEMS:] = ()
         errors.sort(key=lambda each: (order.get(each.path, len(order)), each.line, each.column))
         raise ConfigInvalid(
-            errors[:MOST_PROBLEMS],
-            workspace=places.workspace,
-            user_home=places.user_home,
-            files=(file.path for file in loading.files),
+            errors,
+            workspace=loading.places.workspace,
+            user_home=loading.places.user_home,
+            files=order,
         )
 
 
@@ -376,7 +380,8 @@ def _sources(resolution: Resolution) -> dict[str, Struct]:
     found: dict[str, Struct] = {}
     for key, row in TABLE.items():
         tree = resolution.merged.tree
-        if row.section in tree or row.setting in tree or is_called_for(row, resolution.places):
+        is_set = row.section in tree or any(each in tree for each in row.settings)
+        if is_set or is_called_for(row, resolution.places):
             entry = source_of(key).read(resolution)
             if entry is not None:
                 found[key] = entry

@@ -16,33 +16,59 @@ Say = Callable[[KeyPath, str, str, Severity], None]
 # A value of these makes the child load foreign code before its own first line.
 _LOADER_KEYS = frozenset({"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_AUDIT"})
 _LOADER_STARTS = ("DYLD_",)
-# Further ones that a repository must not set for whoever opens it.
+# Further ones that a repository must not set for whoever opens it: where programs look for their
+# settings, for code and for other programs, and what they start by themselves.
 _REPOSITORY_KEYS = frozenset(
-    {
-        "CLASSPATH",
-        "EDITOR",
-        "IFS",
-        "LOCPATH",
-        "NLSPATH",
-        "PAGER",
-        "PROMPT_COMMAND",
-        "VISUAL",
-    }
+    (
+        # Not ENV: a file that it names is bound, and many projects say `production` with it.
+        *("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SHELL", "SHELLOPTS", "BASHOPTS"),
+        *("IFS", "CDPATH", "FPATH", "PS4", "PROMPT_COMMAND", "LOCPATH", "NLSPATH", "TERMINFO"),
+        *("TERMINFO_DIRS", "TERMCAP", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESS"),
+        *("LESSOPEN", "LESSCLOSE", "LESSKEYIN", "LESSKEY", "VIMINIT", "EXINIT", "MYVIMRC"),
+        *("CLASSPATH", "PSMODULEPATH", "GUILE_LOAD_PATH", "GUILE_LOAD_COMPILED_PATH", "MYPYPATH"),
+        *("EMACSLOADPATH", "AWKPATH", "AWKLIBPATH", "LIBRARY_PATH", "COMPILER_PATH", "CPATH"),
+        *("CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS"),
+        *("KUBECONFIG", "CHROME_PATH", "CHROME_BIN", "CHROMIUM_PATH", "SSLKEYLOGFILE"),
+        *("KRB5_CONFIG", "MIX_EXS", "MIX_HOME", "HEX_HOME", "TS_NODE_PROJECT"),
+        *("TSX_TSCONFIG_PATH", "TOX_CONFIG_FILE", "AWS_CONFIG_FILE"),
+        *("AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_CONFIG", "CLOUDSDK_PYTHON", "BUILDKIT_HOST"),
+        *("GOPATH", "GOROOT", "GOBIN", "GOFLAGS", "GOENV", "GOPROXY", "GOSUMDB", "GONOSUMDB"),
+        *("GONOSUMCHECK", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE", "GOCACHE"),
+        *("GOTOOLCHAIN", "GOTOOLDIR", "GOWORK", "GOVCS", "GOEXPERIMENT", "GOTMPDIR", "GOAUTH"),
+        *("GOCACHEPROG", "GODEBUG", "GO111MODULE", "GOOS", "GOARCH", "GCCGO", "GOCOVERDIR"),
+    )
 )
 # No list of names can be complete, so whole families are refused, but for what only sets a tone.
 _REPOSITORY_STARTS = (
     *("LD_", "GCONV_", "GLIBC_", "MALLOC_", "PYTHON", "NODE_", "NPM_", "YARN_", "PNPM_", "BUN_"),
     *("DENO_", "PERL", "RUBY", "GEM_", "BUNDLE_", "LUA_", "PHP", "JAVA", "JDK_", "_JAVA", "MAVEN_"),
     *("GRADLE_", "DOTNET_", "CORECLR_", "COMPLUS_", "GIT_", "SSH_", "BASH_", "ZDOTDIR", "UV_"),
-    *("PIP_", "PIPX_", "POETRY_", "VIRTUAL_ENV", "CONDA_", "CARGO_", "RUSTC", "GO", "MAKE", "TCL"),
-    *("ELECTRON_", "OPENSSL_", "GTK_", "QT_", "R_", "JULIA_", "ERL_", "ELIXIR_"),
+    *("PIP_", "PIPX_", "POETRY_", "VIRTUAL_ENV", "CONDA_", "CARGO_", "RUSTC", "CGO_", "MAKE"),
+    *(
+        "TCL",
+        "ELECTRON_",
+        "OPENSSL_",
+        "GTK_",
+        "QT_",
+        "R_",
+        "JULIA_",
+        "ERL_",
+        "ELIXIR_",
+        "XDG_",
+        "GIO_",
+    ),
+    *("GDK_PIXBUF_", "GST_", "VK_", "COMPOSE_", "DOCKER_", "BUILDX_", "PODMAN_", "CONTAINERS_"),
+    *("PYENV_", "RBENV_", "NODENV_", "NVM_", "FNM_", "VOLTA_", "ASDF_", "MISE_", "RTX_", "SDKMAN_"),
+    *("COREPACK_", "RUSTUP_", "PDM_", "HATCH_", "PIXI_", "JUST_", "DIRENV_", "NIX_", "VAGRANT_"),
+    *("PUPPETEER_EXECUTABLE", "PUPPETEER_BROWSER", "PLAYWRIGHT_BROWSERS", "SCONS", "NINJA_"),
+    *("CMAKE_", "ANSIBLE_", "TF_CLI_"),
 )
 _HARMLESS = frozenset(
     (
         *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8"),
         *("PYTHONHASHSEED", "PYTHONFAULTHANDLER", "NODE_ENV", "NODE_NO_WARNINGS"),
         *("GIT_TERMINAL_PROMPT", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_PAGER_IN_USE"),
-        *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "PIP_NO_CACHE_DIR", "UV_NO_PROGRESS"),
+        *("PIP_NO_CACHE_DIR", "UV_NO_PROGRESS", "DOCKER_BUILDKIT"),
     )
 )
 # What tools with names of their own obey.

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from switchboard.children.exposure import SuiteSettings
+from switchboard.children.exposure import RESULT_MODES, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
@@ -175,6 +175,10 @@ SERVER = Section(
             "Where a server starts that is not the workspace's own: in the workspace, and with the"
             " modules and settings there, or in an empty folder.")),
             files=_CHILD, bound="unless-default"),
+        Field("follow", Text(choices=("worktree",), about=(
+            "Look at the git worktree that the caller works in: each has a process of its own,"
+            " which starts there.")),
+            files=_CHILD, bound="unless-default"),
         Field("inherit_env", Truth(about=(
             "Start the server with the whole environment of Switchboard.")),
             files=_SUITE, bound="value"),
@@ -261,7 +265,6 @@ def profile_of(fields: Mapping[str, Any]) -> str:
 
 # What a workspace may say of the suite of a server that is its user's own. Of its own servers it
 # may say everything: those wait for trust.
-RESULT_MODES = ("json", "compact", "passthrough")
 _TIGHTENED = ("relay", "rpc_timeout_ms")
 # fmt: off
 SUITE = Section(
@@ -285,6 +288,9 @@ SUITE = Section(
         Field("result_mode", Text(choices=RESULT_MODES, about=(
             "What this suite answers with, instead of `results.mode`.")),
             workspace="never"),
+        Field("inline_tokens", Whole(maximum=1_000_000, about=(
+            "How many tokens a result of this server may have, instead of `results.inline_tokens`; "
+            "0 for any number.")), workspace="never"),
         Field("idle_ms", Whole(about=(
             "Stop the child after so long without a call; 0 keeps it.")), workspace="tightens"),
         *(

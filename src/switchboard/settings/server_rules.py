@@ -14,7 +14,7 @@ from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.settings.secret_rules import Say, judge_references, loads_code
 from switchboard.settings.server_fields import SANDBOX, WEB_URL, profile_of
 
-_SURPRISING_KEYS = frozenset({"PATH", "ENV", "BROWSER"})
+_SURPRISING_KEYS = frozenset({"PATH", "BROWSER"})
 _REMOTE = ("http", "sse")
 # What is opened in a sandbox.
 _SANDBOX_KEYS = (
@@ -102,6 +102,14 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
     return fine
 
 
+def _judge_follow(fields: Mapping[str, Any], transport: str, say: Say) -> None:
+    if fields.get("follow"):
+        # Few servers follow, and everyone waits for the first listing.
+        from switchboard.settings.rules.follow_rules import judge_follow  # noqa: PLC0415
+
+        judge_follow(fields, transport, say)
+
+
 def _judge_hosts(name: str, fields: Mapping[str, Any], say: Say) -> None:
     if fields.get("egress") or fields.get("egress_ask"):
         # Few servers have chosen hosts.
@@ -136,6 +144,7 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             "started with a network before starts from its cache",
             "warning",
         )
+    _judge_follow(fields, "stdio", say)
     if "browser" in (fields.get("sandbox_features") or ()) and fields.get("allow_network"):
         message = "`browser` needs a network of its own, and `allow_network` shares the machine's"
         hint = "remove `allow_network`, and list the hosts that it may reach in `egress`"
@@ -162,6 +171,7 @@ def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:
             "a remote server has no environment; use `auth` or `headers`",
             "error",
         )
+    _judge_follow(fields, transport, say)
     for field in ("args", "env", "sandbox_profile", *_SANDBOX_KEYS):
         if fields.get(field):
             message = f"`{field}` means nothing when `transport` is `{transport}`"

@@ -58,6 +58,16 @@ class Resolution(Struct, frozen=True, kw_only=True):
         """
         return self.record is not None and not self.record.holds(self.workspace, print_, references)
 
+    def as_trusted(self, entry: ServerEntry) -> ServerEntry | None:
+        """The server as it is trusted: as it is, or as one that its user writes; else nothing."""
+        from switchboard.settings.fingerprints import in_development  # noqa: PLC0415 - as `sealed`
+
+        asked = grants_asked_by(entry)
+        if not self.waits(entry.fingerprint, asked):
+            return entry
+        written = in_development(entry, self.workspace)
+        return None if self.waits(written.fingerprint, asked) else written
+
     def leads_elsewhere(self, entry: ServerEntry) -> bool:
         """Whether a filled address is another than that which its variables were given to."""
         if self.record is None or not entry.filled:
@@ -87,9 +97,13 @@ def merged_servers(
     servers = cast("dict[str, dict[str, Any]]", merged.tree.get("mcp_servers", {}))
     for name, raw in servers.items() if only is None else _some(servers, only):
         layers = layers_of.get(name, [])
-        fields = {**raw, **freeze.suite_overrides(suites.get(name))}
-        fields = _with_own_hosts(name, fields, layers, resolution.problems)
         is_theirs = any(layer.scope is Scope.WORKSPACE for layer in layers)
+        fields = {
+            **_as_all_are_shown(merged, is_theirs=is_theirs),
+            **raw,
+            **freeze.suite_overrides(suites.get(name)),
+        }
+        fields = _with_own_hosts(name, fields, layers, resolution.problems)
         is_sound = partial(
             judged, merged, name, layers=layers, problems=resolution.problems, repository=is_theirs
         )
@@ -109,9 +123,11 @@ def merged_servers(
             entry = sealed(
                 entry, workspace, shown, path=path, binding=resolution.record is not None
             )
-            if resolution.waits(entry.fingerprint, grants_asked_by(entry)):
+            trusted = resolution.as_trusted(entry)
+            if trusted is None:
                 untrusted.append(entry)
                 continue
+            entry = trusted
         whole = entry
         if _is_toml(layers):
             whole = _with_variables(resolution, entry, fields, is_sound)
@@ -125,6 +141,19 @@ def merged_servers(
         usable.append(whole)
     fallback = merged.tree.get("sandbox_fallback", "none")
     return _with_fallback(usable, fallback), _with_fallback(untrusted, fallback)
+
+
+def _as_all_are_shown(merged: MergedLayers, *, is_theirs: bool) -> dict[str, Any]:
+    """How a server is shown that does not say it itself.
+
+    What hides a suite by its name does not hide its tools, so a workspace decides it of its own
+    servers only.
+    """
+    if merged.tree.get("surface_tokens") != "direct":
+        return {}
+    layer = merged.layer_of(("surface_tokens",))
+    is_the_users = layer is None or layer.scope is not Scope.WORKSPACE
+    return {"expose": "tools"} if is_the_users or is_theirs else {}
 
 
 def _with_variables(

@@ -16,7 +16,7 @@ from switchboard.settings.consent.trust_record import (
     changed_record,
     is_unbound,
 )
-from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.fingerprints import fingerprint, in_development
 from switchboard.settings.sections import Settings
 
 _PORTS = {"http": 80, "https": 443}
@@ -77,12 +77,14 @@ def trust(
     prints: Container[str] | None = None,
     also: Iterable[ServerEntry] = (),
     environ: Mapping[str, str] = {},
+    is_dev: bool = False,
 ) -> list[Trusted]:
     """Trust servers, command tools and the project of the workspace, all without `names`.
 
     With `prints` only what has one of these fingerprints, which is what somebody was shown.
     `also` are untrusted servers of a scope above the settings: of an agent or a skill. With trust
-    they are given the secrets that they ask for; `environ` says where addresses lead.
+    they are given the secrets that they ask for; `environ` says where addresses lead. `is_dev`
+    trusts servers as those that their user writes.
     """
     wanted = None if names is None else set(names)
     done: list[Trusted] = []
@@ -95,7 +97,12 @@ def trust(
             if is_unbound(print_):
                 continue
             if (wanted is None or name in wanted) and (prints is None or print_ in prints):
-                parts = trusted_now(known.get(print_), settings.workspace)
+                entry = known.get(print_)
+                if is_dev:
+                    if entry is None:
+                        continue
+                    print_ = in_development(entry, settings.workspace).fingerprint  # noqa: PLW2901
+                parts = trusted_now(entry, settings.workspace)
                 record.add(settings.workspace, print_, name, grant, parts)
                 done.append(
                     Trusted(name=name, kind=kind, fingerprint=print_, workspace=settings.workspace)

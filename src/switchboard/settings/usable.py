@@ -50,7 +50,8 @@ def usable_settings(load: LoadFiles, last_good: StandIns = NOTHING_INSTEAD) -> S
             if not left:
                 raise
             for path in left:
-                problems = (each for each in invalid.problems if each.path == path)
+                problems = [each for each in invalid.problems if each.path == path]
+                problems.sort(key=lambda each: each.severity != "error")
                 broken.setdefault(path, tuple(problems))
                 # What it held before may have become wrong as well: by another file, or a variable.
                 is_new = path not in stand_ins and path in last_good

@@ -32,9 +32,16 @@ _INTRODUCING = {
 _LISTEN = "subscriptions/listen"
 _CANCELLED = "notifications/cancelled"
 _ID = b'{"jsonrpc":"2.0","id":'
+_TAKEN_BACK = b'{"jsonrpc":"2.0","method":"notifications/cancelled"'
+# What only a question of our own has, whether a call may run: `surface.asking.approval_form`.
+_APPROVAL = "switchboard/approval"
 _INTERNAL_ERROR = -32603
 _WORDS = "the daemon of Switchboard ended while this call was open; it may or may not have run"
 _HINT = "see whether it had an effect before you call again"
+_ASKED_WORDS = (
+    "the daemon of Switchboard ended while the user was asked about this call; it has not run"
+)
+_ASKED_HINT = "make the call again to ask again"
 # The next daemon says what is too large.
 _NO_LIMIT = 1 << 60
 
@@ -82,8 +89,9 @@ class _Left:
         framing: str | None = self._before.get("framing")
         self._framing = framing or (frames.style if heard else None)
         self._next_id: int = self._before.get("next_id", 1)
-        # Questions of the daemon to the client.
+        # Questions of the daemon to the client, and the calls that wait for the answer to one.
         self._asked: set[MessageId] = set(self._before.get("asked", ()))
+        self._waiting: dict[MessageId, MessageId] = {}
         # How often each id was answered, and which with a result.
         self._answers: dict[MessageId, int] = {}
         self._succeeded: set[MessageId] = set()
@@ -105,6 +113,10 @@ class _Left:
 
     def _read_said(self, messages: "list[bytes]") -> None:
         for message in messages:
+            if message.startswith(_TAKEN_BACK):
+                # Decided elsewhere: from now on the call may run.
+                params = _as_object(read(message.decode("utf-8", "replace")).get("params"))
+                self._waiting.pop(_as_id(params.get("requestId")), None)
             if not message.startswith(_ID):
                 continue
             text = message.decode("utf-8", "replace")
@@ -112,6 +124,8 @@ class _Left:
             if text.startswith(',"method"', end):
                 self._asked.add(number)
                 self._next_id = max(self._next_id, number + 1)
+                if _APPROVAL in text:
+                    self._waiting[number] = _about(read(text))
                 continue
             self._answers[number] = self._answers.get(number, 0) + 1
             if text.startswith(',"result"', end):
@@ -141,7 +155,9 @@ class _Left:
     def _hear(self, message: "Json", text: str) -> None:
         method = message.get("method")
         if method is None:
-            self._asked.discard(_as_id(message.get("id")))
+            number = _as_id(message.get("id"))
+            self._asked.discard(number)
+            self._waiting.pop(number, None)
         elif "id" in message:
             self._hear_request(message, text)
         elif method == _CANCELLED:
@@ -172,9 +188,10 @@ class _Left:
 
     def last_words(self) -> "list[bytes]":
         """Errors for the calls that are open, and the end of questions that nobody asks now."""
-        data = f'{{"code":"UNAVAILABLE","reason":"daemon-ended","hint":{quoted(_HINT)}}}'
-        error = f'{{"code":{_INTERNAL_ERROR},"message":{quoted(_WORDS)},"data":{data}}}'
-        texts = [f'{{"jsonrpc":"2.0","id":{written(each)},"error":{error}}}' for each in self._open]
+        unknown, asked = _error(_WORDS, _HINT), _error(_ASKED_WORDS, _ASKED_HINT)
+        waiting = self._waiting.values()
+        errors = [(each, asked if each in waiting else unknown) for each in self._open]
+        texts = [f'{{"jsonrpc":"2.0","id":{written(each)},"error":{why}}}' for each, why in errors]
         texts += [
             f'{{"jsonrpc":"2.0","method":"{_CANCELLED}","params":{{"requestId":{written(each)}}}}}'
             for each in self._asked
@@ -198,6 +215,17 @@ class _Left:
     def unheard(self) -> bytes:
         """What the next daemon hears first: what can be asked again, then half a message."""
         return "".join(f"{text}\n" for text in self._again).encode() + self._held
+
+
+def _error(words: str, hint: str) -> str:
+    data = f'{{"code":"UNAVAILABLE","reason":"daemon-ended","hint":{quoted(hint)}}}'
+    return f'{{"code":{_INTERNAL_ERROR},"message":{quoted(words)},"data":{data}}}'
+
+
+def _about(question: "Json") -> "MessageId":
+    """The request whose call a question is about."""
+    meta = _as_object(_as_object(question.get("params")).get("_meta"))
+    return _as_object(meta.get(_APPROVAL)).get("request")
 
 
 def _key(text: str, message: "Json") -> "tuple[str, ...]":

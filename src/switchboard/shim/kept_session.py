@@ -94,7 +94,7 @@ class KeptSession:
     def _take_back(self) -> "int | None":
         """Answer what a daemon has left open; gives a code when the session ends here."""
         if not self._ledger:
-            say("error: the daemon ended; the client has to connect anew")
+            say("error: the daemon ended; the client has to reconnect")
             return 1
         # Most daemons outlive their clients.
         from switchboard.shim.aftermath import settle  # noqa: PLC0415

@@ -1,6 +1,8 @@
 """The channel of one request: what the client is told and asked while the request is under way."""
 
 import asyncio
+import contextlib
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,6 +15,8 @@ from switchboard.core.channel import Ask, Input
 from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.levels import reaches
+from switchboard.core.questions import Answer
+from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.sink import Sink
 from switchboard.wire.messages import MessageId, RpcError, encode
@@ -31,8 +35,10 @@ _CAPABILITIES = {
 
 _PAGE_ID = "elicitationId"
 _PROGRESS = "notifications/progress"
+_HAIR = 1e-6
 
 _read_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_read_number = msgspec.json.Decoder(float).decode
 _read_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -46,9 +52,9 @@ class ClientChannel:
     """A channel to a client of either era."""
 
     __slots__ = (
-        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_receipts"),
-        *("_session",),
-        *("clock", "declared", "log_level", "meta", "request_id", "sink", "timeout_s", "token"),
+        *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_receipts", "_session"),
+        *("_shown", "clock", "decided", "declared", "log_level", "meta", "receipt", "request_id"),
+        *("sink", "timeout_s", "token"),
     )
 
     def __init__(
@@ -84,6 +90,11 @@ class ClientChannel:
         self.timeout_s = timeout_s
         # Of the call that the request makes, if it makes one.
         self.clock = Clock()
+        # What was decided about that call, if somebody had to.
+        self.decided: Answer | None = None
+        self.receipt: Receipt | None = None
+        # The progress that the client was told last.
+        self._shown: dict[str, Any] | None = None
 
     @property
     def session_id(self) -> str:
@@ -104,9 +115,15 @@ class ClientChannel:
         declared = self._session.capabilities.get("elicitation")
         return isinstance(declared, dict) and _shows_forms(cast("dict[str, Any]", declared))
 
+    def note_decision(self, answer: Answer) -> None:
+        """Keep what was decided about the call."""
+        self.decided = answer
+
     def rest(self) -> None:
         """The request has an answer. Until another takes its place nothing can be told."""
         self._is_resting = True
+        if self.receipt is not None:
+            self.receipt.is_parked = True
 
     def move(self, channel: "ClientChannel") -> None:
         """The client goes on with its request by another one, over this channel."""
@@ -120,6 +137,13 @@ class ClientChannel:
         receipts, self._receipts = self._receipts, []
         for tell in receipts:
             self.when_answered(tell)
+        if self.receipt is not None:
+            self.receipt.is_parked = False
+            self.sink.held[self.request_id] = self.receipt
+
+    def hold(self, receipt: Receipt) -> None:
+        self.receipt = receipt
+        self.sink.held[self.request_id] = receipt
 
     def when_answered(self, tell: Callable[[], None]) -> None:
         """Have somebody told once the client has the answer to its request."""
@@ -148,15 +172,24 @@ class ClientChannel:
             self._tell("notifications/message", params)
 
     def notify(self, method: str, params: bytes) -> None:
+        if method == _PROGRESS:
+            params = encode({**_read_members(params), **_a_hair_further(self._shown or {})})
         self._tell(method, params)
 
+    @property
+    def _is_given_up(self) -> bool:
+        """Whether the call goes on and nobody waits for it: its client has forgotten the id."""
+        return self.receipt is not None and bool(self.receipt.given_up)
+
     def _tell(self, method: str, params: bytes | Raw) -> None:
+        if self._is_given_up:
+            return
         if self._is_resting:
             self._hold(method, bytes(params))
         elif method != _PROGRESS:
             self.sink.notify(method, (params,))
         elif self.token is not None:
-            members = {**_read_members(params), "progressToken": self.token}
+            members = self._shown = {**_read_members(params), "progressToken": self.token}
             self.sink.notify(method, (encode(members),))
 
     def _hold(self, method: str, params: bytes) -> None:
@@ -181,6 +214,10 @@ class ClientChannel:
 
     async def ask(self, wanted: Mapping[str, Input]) -> Mapping[str, Raw]:
         wanted = {key: self._checked(each) for key, each in wanted.items()}
+        if self._is_given_up:
+            raise Fault(
+                FaultCode.UNAVAILABLE, "client-gone", "the client does not wait for this call"
+            )
         self.clock.pause()
         try:
             async with asyncio.timeout(self._patience_s):
@@ -230,6 +267,18 @@ class ClientChannel:
         if params.get("mode") == "url":
             return Input(wanted.method, Raw(encode(_located(params, self._session.era))))
         return wanted
+
+
+def _a_hair_further(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The progress of a sign of our own, which must be more each time.
+
+    It is so little that whatever the server itself reports later is more.
+    """
+    last = 0.0
+    with contextlib.suppress(msgspec.MsgspecError):
+        last = _read_number(shown.get("progress", b"0"))
+    further: dict[str, Any] = {"progress": max(last + _HAIR, math.nextafter(last, math.inf))}
+    return {**further, "total": shown["total"]} if "total" in shown else further
 
 
 def declared_by(capabilities: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,8 @@ from switchboard.core.faults import Fault
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Era, Session
 from switchboard.core.tools import ToolSpec
-from switchboard.surface.askers import ChannelAsker
+from switchboard.surface.asking.askers import ChannelAsker
+from switchboard.surface.asking.late_replies import late_note
 from switchboard.surface.channel import ClientChannel
 from switchboard.surface.known_client import KnownClient
 from switchboard.surface.params import Meta, Params
@@ -21,6 +22,7 @@ from switchboard.surface.results import (
     error_from_fault,
     fault_parts,
     is_the_childs_own,
+    noted_parts,
     outcome_parts,
     relayed_parts,
 )
@@ -62,13 +64,23 @@ class ClientCalls:
         work = partial(self._run, name, arguments, session, suspended.channel)
         return self._converse(params, suspended, about, work)
 
-    def relay(self, spec: ToolSpec, raw: Raw, params: Params, meta: Meta, sink: Sink) -> Answer:
+    def relay(
+        self,
+        spec: ToolSpec,
+        raw: Raw,
+        params: Params,
+        meta: Meta,
+        sink: Sink,
+        *,
+        message_id: MessageId,
+    ) -> Answer:
         """What is no call of a tool, and still passes the gates."""
         session = self._client.told(meta)
         if not self._client.may_be_asked(params):
-            return self._pass(spec, raw, session, self._client.channel(meta, sink))
+            channel = self._client.channel(meta, sink, request_id=message_id)
+            return self._pass(spec, raw, session, channel)
         about = (spec.name, params.name, params.uri, msgspec.json.decode(params.arguments))
-        suspended = self._suspended(params, meta, sink)
+        suspended = self._suspended(params, meta, sink, message_id)
         work = partial(self._pass, spec, raw, session, suspended.channel)
         return self._converse(params, suspended, about, work)
 
@@ -141,12 +153,13 @@ class ClientCalls:
             clock=channel.clock,
             takes_tasks=session.era is Era.MODERN and takes_tasks(session),
             asker=ChannelAsker(channel, session) if channel.can_be_shown_forms else None,
+            on_decided=channel.note_decision,
         )
 
     # Requests that wait for their client
 
     def _suspended(
-        self, params: Params, meta: Meta, sink: Sink, message_id: MessageId = None
+        self, params: Params, meta: Meta, sink: Sink, message_id: MessageId
     ) -> SuspendedCall:
         """A request with the channel to its client as it introduced itself; the next may differ."""
         make = partial(self._client.channel, meta, sink, request_id=message_id)
@@ -156,13 +169,18 @@ class ClientCalls:
         self, params: Params, suspended: SuspendedCall, about: Any, work: Callable[[], Answer]
     ) -> Parts:
         """Run a request that may ask its client something on the way, or go on with one."""
+        late: dict[str, Raw] = {}
         if params.request_state:
             given = suspended.given
             suspended = self._suspended_calls.take(params.request_state, about, suspended.channel)
-            suspended.answer(given)
+            late = suspended.answer(given)
         else:
             self._suspended_calls.begin(suspended, work(), about)
-        return await self._suspended_calls.word(suspended)
+        parts = await self._suspended_calls.word(suspended)
+        if not late or not suspended.is_over:
+            return parts
+        note = late_note(late, suspended.channel.decided)
+        return noted_parts(parts, note) if note else parts
 
 
 async def _shown(

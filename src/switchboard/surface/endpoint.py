@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
 
+from switchboard.core.channel import ROOTS_CHANGED
 from switchboard.core.contents import LISTINGS
 from switchboard.core.levels import LEVELS
 from switchboard.core.offers import CONTENTS, Kind
@@ -110,12 +111,14 @@ class Endpoint:
             answer = self._tasks.answer(method, read, meta, sink or self._sink, message_id)
         else:
             answer = self._of_era(method, read)
-        return answer or self._relayed(method, params, read, meta, sink or self._sink)
+        return answer or self._relayed(
+            method, params, read, meta, sink or self._sink, message_id=message_id
+        )
 
     def notification(self, method: str, params: Raw) -> None:
         """Take note of what the client says."""
         del params
-        if method == "notifications/roots/list_changed":
+        if method == ROOTS_CHANGED:
             directory = self._contents()
             if directory is not None:
                 directory.pass_on(method, self.session)
@@ -244,14 +247,21 @@ class Endpoint:
     # What providers have beside tools
 
     def _relayed(
-        self, method: str, raw: Raw, params: Params, meta: Meta, sink: Sink
+        self,
+        method: str,
+        raw: Raw,
+        params: Params,
+        meta: Meta,
+        sink: Sink,
+        *,
+        message_id: MessageId,
     ) -> "Parts | Answer":
         directory = self._contents()
         spec = directory.spec(method) if directory is not None else None
         if directory is None or (spec is None and method not in LISTINGS):
             raise RpcError(METHOD_NOT_FOUND, f"`{method}` is not offered")
         if spec is not None:
-            return self._calls.relay(spec, raw, params, meta, sink)
+            return self._calls.relay(spec, raw, params, meta, sink, message_id=message_id)
         _refuse_cursor(params)
         kind, member = LISTINGS[method]
         return self._list_entries(kind, member, self._client.channel(meta, sink))

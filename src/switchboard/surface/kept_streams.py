@@ -46,6 +46,7 @@ class KeptStreams:
     def detach(self) -> None:
         """Leave both streams as they are to whoever comes next."""
         self._pipe.flush()
+        self._pipe.intake.close(is_trusted=True)
         self._outlet.abort()
         self._inlet.close()
 
@@ -233,6 +234,7 @@ class _Outlet:
     def _end(self, error: OSError | None) -> None:
         if self._is_closed:
             return
+        self._pipe.intake.close()
         self._is_closing = self._is_closed = True
         if self._is_waiting:
             self._loop.remove_writer(self._number)

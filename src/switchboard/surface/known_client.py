@@ -95,6 +95,8 @@ class KnownClient:
             session = replace(session, overrides=overrides_from(wishes.session))
         if wishes.account:
             session = replace(session, account=ChosenAccount(wishes.account))
+        if wishes.worktree:
+            session = replace(session, worktree=wishes.worktree)
         return session
 
     def may_be_asked(self, params: Params) -> bool:

@@ -23,6 +23,7 @@ _TOKEN_KEY = "progressToken"  # noqa: S105 - no secret
 _OURS = "switchboard/"
 SESSION_KEY = "switchboard/session"
 ACCOUNT_KEY = "switchboard/account"
+WORKTREE_KEY = "switchboard/worktree"
 TIMEOUT_KEY = "switchboard/timeout_ms"
 
 
@@ -66,6 +67,8 @@ class Wishes(Struct, frozen=True):
     session: Raw | None = None
     # Whose login at a server is to be used.
     account: str = ""
+    # The worktree that it is about.
+    worktree: str = ""
 
 
 class Meta(Struct, frozen=True):
@@ -143,12 +146,21 @@ def meta_from(members: dict[str, Raw] | None) -> Meta:
 
 def _wishes_from(members: dict[str, Raw]) -> Wishes | None:
     session, account = members.pop(SESSION_KEY, None), members.get(ACCOUNT_KEY)
-    if account is None:
+    worktree = members.get(WORKTREE_KEY)
+    if account is None and worktree is None:
         return Wishes(session) if session is not None else None
+    return Wishes(
+        session,
+        _named(account, f"`{ACCOUNT_KEY}` must be the name of an account"),
+        _named(worktree, f"`{WORKTREE_KEY}` must be the branch, name or path of a worktree"),
+    )
+
+
+def _named(raw: Raw | None, wanted: str) -> str:
     try:
-        return Wishes(session, _read_name(account))
+        return "" if raw is None else _read_name(raw)
     except msgspec.MsgspecError:
-        raise RpcError(INVALID_PARAMS, f"`{ACCOUNT_KEY}` must be the name of an account") from None
+        raise RpcError(INVALID_PARAMS, wanted) from None
 
 
 def _timeout_from(raw: Raw | None) -> float | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import msgspec
 from msgspec import Raw
 
 from switchboard import __version__
@@ -39,6 +40,11 @@ _FAULT_CODES = {
 
 # Hosts that hide tools behind a search of their own would hide the few that stand for many.
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
+# That search knows no forms of words and none of one meaning. It reads the name, this, and the
+# description, in this order of weight. No model reads it, so it costs nobody a token.
+_SEARCH_HINT = "anthropic/searchHint"
+# From which length on a host that puts results into files is to do so; the same host's word.
+_MOST_LETTERS = "anthropic/maxResultSizeChars"
 
 
 def outcome_parts(outcome: Outcome, era: Era) -> Parts:
@@ -68,6 +74,19 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
         parts.append(_MODERN_META)
     parts.append(b"}")
     return tuple(parts)
+
+
+def noted_parts(parts: Parts, note: str) -> Parts:
+    """The result of a call, with a text of ours behind all that it holds."""
+    result: dict[str, Any] = msgspec.json.decode(b"".join(map(bytes, parts)))
+    return (
+        encode({**result, "content": [*result.get("content", ()), {"type": "text", "text": note}]}),
+    )
+
+
+def result_bytes(outcome: Outcome) -> bytes:
+    """The result of a call as it lies on disk."""
+    return b"".join(bytes(part) for part in outcome_parts(outcome, Era.HANDSHAKE))
 
 
 def task_parts(members: Mapping[str, Any], *, is_new: bool = False) -> Parts:
@@ -208,6 +227,10 @@ def _listed(spec: ToolSpec, session: Session) -> dict[str, Any]:
     if annotations := _annotations(spec):
         tool["annotations"] = annotations
     meta: dict[str, Any] = {} if spec.can_wait else dict(_ALWAYS_LOAD)
+    if spec.search_hint:
+        meta[_SEARCH_HINT] = spec.search_hint
+    if spec.most_letters:
+        meta[_MOST_LETTERS] = spec.most_letters
     if spec.particulars is not None:
         meta[TOOL_KEY] = spec.particulars(session)
     if meta:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Raw
 
+from switchboard.core.receipts import Receipt
 from switchboard.wire.messages import MessageId, Parts
 
 
@@ -22,6 +23,14 @@ class Sink(Protocol):
 
     async def relieved(self) -> None:
         """Wait until the client has read on, or is gone."""
+        ...
+
+    @property
+    def held(self) -> dict[MessageId, Receipt]:
+        """Receipts of the calls that requests make: they are told how far the answers get.
+
+        It costs so little that calls do it unasked, unlike to be told when the client has one.
+        """
         ...
 
     def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:

@@ -15,6 +15,7 @@ from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.loop_file import loop_file
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards, Events
+from switchboard.core.receipts import Receipt, gave_up
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
 from switchboard.wire.messages import MessageId, Parts, RpcError, read_envelope
@@ -71,9 +72,11 @@ class StreamClient:
         *,
         workspace: str,
         instructions: Callable[[], str],
+        started_in: str = "",
         via: str = "stdio",
         on_listed: Callable[[], None] | None = None,
         client_pid: int = 0,
+        client_began: int = 0,
         on_behalf_of: tuple[int, ...] = (),
         acts_for: str = "",
         depth: int = 0,
@@ -83,14 +86,18 @@ class StreamClient:
         self.pipe = pipe
         # What the client once asked, asked again for it.
         self._renewals = TaskSet()
-        # Who wants to know that an answer was read, by the id of the request.
+        # Who wants to know that an answer was read, and the receipts of calls under way, by the id
+        # of the request.
         self._receipts: dict[MessageId, Callable[[], None]] = {}
+        self.held: dict[MessageId, Receipt] = {}
         session = Session(
             id=os.urandom(5).hex(),
             via=via,
             workspace=workspace,
+            started_in=started_in,
             started_at=time.time(),
             client_pid=client_pid,
+            client_began=client_began,
             on_behalf_of=on_behalf_of,
             acts_for=acts_for,
             depth=depth,
@@ -110,6 +117,7 @@ class StreamClient:
             on_notification=self.endpoint.notification,
             on_lost=self._lost,
             on_answered=self._answered,
+            goes_on=self._goes_on,
             throttled=True,
         )
         pipe.attach(self.peer)
@@ -132,8 +140,17 @@ class StreamClient:
         self.pipe.when_taken(tell)
 
     def _answered(self, message_id: MessageId) -> None:
-        if tell := self._receipts.pop(message_id, None):
+        if self.held and (receipt := self.held.pop(message_id, None)) is not None:
+            book = receipt.book
+            # One that goes on was answered with a question.
+            if book is not None and receipt.status:
+                book.sent(receipt, self.pipe.intake, self.pipe.mark)
+        if self._receipts and (tell := self._receipts.pop(message_id, None)):
             self.pipe.when_taken(tell)
+
+    def _goes_on(self, message_id: MessageId, reason: str | None) -> bool:
+        receipt = self.held.pop(message_id, None)
+        return receipt is not None and receipt.goes_on(gave_up(reason))
 
     async def request(self, method: str, params: Parts, /) -> Raw:
         return await self.peer.request(method, params)
@@ -163,10 +180,19 @@ class StreamClient:
                 # What cannot be followed any more is told by nobody.
                 self._renewals.start(answer)
 
-    async def aclose(self) -> None:
-        """Say goodbye."""
+    async def aclose(self, *, has_left: bool = False) -> None:
+        """Say goodbye. A client that has left may leave calls that are done to their end."""
         await self._renewals.aclose()
-        await self.peer.aclose()
+        if self.gone.done():
+            await self.pipe.settled()
+        await self.peer.aclose(has_left=has_left)
+        if not has_left:
+            await self.left_behind.aclose()
+
+    @property
+    def left_behind(self) -> TaskSet:
+        """The calls that go on without the client."""
+        return self.peer.left_behind
 
 
 def own_streams() -> tuple[int, int]:

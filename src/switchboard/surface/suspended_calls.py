@@ -22,8 +22,9 @@ from switchboard.wire.pipes import Loss
 
 _STATE_BYTES = 32
 _MOST_PARKED = 1_024
-# How long the outcome of a call is kept that ended before its client came back.
-KEPT_S = 60.0
+# How long the outcome of a call is kept that ended before its client came back: the client shows
+# its question until somebody replies, however long ago it was decided elsewhere.
+KEPT_S = 600.0
 
 
 class SuspendedCall:
@@ -63,12 +64,16 @@ class SuspendedCall:
             for key in keys:
                 self._asked.pop(key, None)
 
-    def answer(self, responses: Mapping[str, Raw]) -> None:
-        """Hand over what the client brought. What nobody asked for is ignored."""
+    def answer(self, responses: Mapping[str, Raw]) -> dict[str, Raw]:
+        """Hand over what the client brought, and give back what nobody asks for any more."""
+        late: dict[str, Raw] = {}
         for key, response in responses.items():
             _, future = self._asked.get(key, (None, None))
             if future is not None and not future.done():
                 future.set_result(response)
+            else:
+                late[key] = response
+        return late
 
     def open_questions(self) -> dict[str, Input]:
         """What still needs an answer."""

@@ -59,6 +59,7 @@ class _ErrorHead(Struct):
 
 class _CancelParams(Struct):
     request_id: MessageId = msgspec.field(name="requestId", default=None)
+    reason: Any = None
 
 
 read_envelope = msgspec.json.Decoder(Envelope).decode
@@ -88,6 +89,15 @@ def cancelled_id(params: Raw) -> MessageId:
         return _read_cancel(params).request_id
     except msgspec.MsgspecError:
         return None
+
+
+def cancelled_reason(params: Raw) -> str:
+    """Why, in the words of whoever cancels; empty where it says nothing."""
+    try:
+        reason = _read_cancel(params).reason
+    except msgspec.MsgspecError:
+        return ""
+    return reason if isinstance(reason, str) else ""
 
 
 def error_from_raw(raw: Raw) -> RpcError:

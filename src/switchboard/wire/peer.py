@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.wire.messages import (
     CANCELLED,
     INTERNAL_ERROR,
@@ -21,6 +22,7 @@ from switchboard.wire.messages import (
     Parts,
     RpcError,
     cancelled_id,
+    cancelled_reason,
     error_parts,
     notification_parts,
     read_batch,
@@ -39,6 +41,9 @@ OnLost = Callable[[Loss], None]
 OnJunk = Callable[[bytes], None]
 # Told that the answer to a request was handed to the pipe.
 OnAnswered = Callable[[MessageId], None]
+# Asked about a request that nobody waits for any more: whether it is gone on with all the same. It
+# is given the words of whoever cancelled it, nothing where the other side is gone.
+GoesOn = Callable[[MessageId, "str | None"], bool]
 
 
 # To find out what is wrong with more than this would hold everybody up.
@@ -57,6 +62,7 @@ class Peer:
         on_lost: OnLost | None = None,
         on_junk: OnJunk | None = None,
         on_answered: OnAnswered | None = None,
+        goes_on: GoesOn | None = None,
         throttled: bool = False,
     ) -> None:
         self._pipe = pipe
@@ -65,6 +71,9 @@ class Peer:
         self._on_lost = on_lost
         self._on_junk = on_junk
         self._on_answered = on_answered
+        self._goes_on = goes_on
+        # Those that are gone on with, and that nobody is answered.
+        self.left_behind = TaskSet()
         self._throttled = throttled
         self._loop = asyncio.get_running_loop()
         # What we asked. Over HTTP each request travels, and fails, on its own.
@@ -135,7 +144,9 @@ class Peer:
         assert envelope.method is not UNSET
         if envelope.id is UNSET:
             if envelope.method == CANCELLED:
-                self._cancel(cancelled_id(envelope.params))
+                message_id = cancelled_id(envelope.params)
+                if message_id in self._under_way:
+                    self._give_up(message_id, cancelled_reason(envelope.params))
             elif self._on_notification is not None:
                 self._on_notification(envelope.method, envelope.params)
             return
@@ -166,8 +177,14 @@ class Peer:
         except Exception:  # noqa: BLE001 - the peer must get an answer whatever went wrong
             parts = error_parts(message_id, RpcError(INTERNAL_ERROR, "internal error"))
         finally:
-            self._under_way.pop(message_id, None)
+            known = self._under_way.get(message_id)
+            # By now the id may stand for another request.
+            is_awaited = known is not None and known[1] is answer
+            if is_awaited:
+                del self._under_way[message_id]
         # A cancelled request never gets here: by the protocol it is not answered.
+        if not is_awaited:
+            return
         self._pipe.send(parts)
         if self._on_answered is not None:
             self._on_answered(message_id)
@@ -176,9 +193,14 @@ class Peer:
         """The requests that are still to be answered."""
         return [each for each, (task, _) in self._under_way.items() if not task.cancelling()]
 
+    def _give_up(self, message_id: MessageId, reason: str | None) -> None:
+        """Nobody waits for the answer."""
+        if self._goes_on is not None and self._goes_on(message_id, reason):
+            self.left_behind.take(self._under_way.pop(message_id)[0])
+        else:
+            self._cancel(message_id)
+
     def _cancel(self, message_id: MessageId) -> None:
-        if message_id not in self._under_way:
-            return
         task, answer = self._under_way[message_id]
         task.cancel()
         # Cancelled before its first step it runs nothing, not even what cleans up behind it.
@@ -240,16 +262,22 @@ class Peer:
         if self._throttled and loss.reason == "too-large":
             # The last word to a client, whose message nobody can tell the id of.
             self._pipe.send(error_parts(None, RpcError(INVALID_REQUEST, loss.message)))
-        for message_id in self._under_way:
-            self._cancel(message_id)
+        for message_id in tuple(self._under_way):
+            self._give_up(message_id, None)
         if self._on_lost is not None:
             self._on_lost(loss)
 
-    async def aclose(self) -> None:
-        """End what is under way, say goodbye and close."""
+    async def aclose(self, *, has_left: bool = False) -> None:
+        """End what is under way, say goodbye and close.
+
+        Where the other side has left, it may leave something that is gone on with.
+        """
+        for message_id in tuple(self._under_way):
+            if has_left:
+                self._give_up(message_id, None)
+            else:
+                self._cancel(message_id)
         tasks = [task for task, _ in self._under_way.values()]
-        for message_id in self._under_way:
-            self._cancel(message_id)
         await asyncio.gather(*tasks, return_exceptions=True)
         self._pipe.close()
         self.lose(Loss(message="closed"))

@@ -21,6 +21,7 @@ from switchboard.wire.pipes import Loss
 # Beside a result, some peers write an error that is none.
 _NULL = Raw(b"null")
 NO_PARAMS: Parts = (b"{}",)
+_MOST_OVERDUE = 64
 
 Send = Callable[[Parts], None]
 
@@ -38,7 +39,7 @@ class PeerLost(Exception):
 class Pending:
     """The requests to one other side, by ids that are ours alone. `most` of them wait at once."""
 
-    __slots__ = ("_loop", "_most", "_waiting", "lost", "next_id", "on_late")
+    __slots__ = ("_loop", "_most", "_overdue", "_waiting", "lost", "next_id", "on_late")
 
     def __init__(self, *, most: int | None = None) -> None:
         # To ask for the running loop is a system call, and every request needs it.
@@ -48,6 +49,8 @@ class Pending:
         # The id that the next request will have.
         self.next_id = 1
         self.lost: Loss | None = None
+        # Who wants to have the answer all the same, though it comes too late.
+        self._overdue: dict[MessageId, Callable[[Raw], None]] = {}
         # Told of an answer that nobody waits for any more, or ever did.
         self.on_late: Callable[[MessageId], None] = lambda _: None
 
@@ -96,9 +99,21 @@ class Pending:
         """Take an answer in. One to nothing that we asked, or a second one, says nothing."""
         future = self._waiting.pop(message_id, None)
         if future is None:
+            tell = self._overdue.pop(message_id, None)
+            if tell is not None and envelope.result:
+                tell(envelope.result)
             self.on_late(message_id)
         elif not future.done():
             future.set_result([envelope])
+
+    def when_late(self, message_id: MessageId, tell: Callable[[Raw], None]) -> None:
+        """Have somebody given the result of a request that is not waited for any more.
+
+        Of those that were given up last.
+        """
+        self._overdue[message_id] = tell
+        if len(self._overdue) > _MOST_OVERDUE:
+            del self._overdue[next(iter(self._overdue))]
 
     def fail(self, message_id: MessageId, error: Exception) -> None:
         """End one request with an error of our own: no answer to it can come any more."""
@@ -109,5 +124,6 @@ class Pending:
     def lose(self, loss: Loss) -> None:
         """No answer will come any more, to any request."""
         self.lost = self.lost or loss
+        self._overdue.clear()
         for message_id in tuple(self._waiting):
             self.fail(message_id, PeerLost(loss))

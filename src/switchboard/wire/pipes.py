@@ -14,7 +14,7 @@ from switchboard.wire.frames import (
     FrameTooLarge,
 )
 from switchboard.wire.messages import Parts
-from switchboard.wire.receipts import Receipts
+from switchboard.wire.receipts import Intake, Receipts, unread_of
 
 # Up to here one joined write is cheaper than several; beyond it a copy costs more than a call.
 _JOIN_BYTES = 256 * 1024
@@ -31,6 +31,8 @@ UNREAD_BYTES = 16 * 1024 * 1024
 CLIENT_UNREAD_BYTES = 64 * 1024 * 1024
 _UNREAD_TIMES = 4
 UNREAD_S = 2.0
+# So long who closed its side may take to read what was sent before, and how often it is looked.
+_LAST_WORDS_S, _LOOK_AGAIN_S = 0.5, 0.005
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -107,6 +109,8 @@ class StreamPipe(asyncio.Protocol):
         self._sent = self._left = 0
         self._number = -1
         self._receipts = Receipts()
+        # Looked at by whoever wants to know how far an answer got.
+        self.intake = Intake(self._taken)
         self._unread = unread
         # Looked at while the other side does not take what it is sent: how much had left last, and
         # when that was another number.
@@ -187,8 +191,12 @@ class StreamPipe(asyncio.Protocol):
         """Tell the receiver once that nothing more will come, after all that came before."""
         while self._backlog and self._receiver is not None:
             self._receiver.receive(self._backlog.popleft())
-        self._receipts.look(self._written())
+        self.intake.lose()
+        if not self.intake.is_cut_off:
+            self._receipts.look(self._written())
         self._receipts.close()
+        if self._writing is None or self._writing.is_closing():
+            self.intake.close()
         if self._watching is not None:
             self._watching.cancel()
         receiver, self._receiver = self._receiver, None
@@ -214,7 +222,7 @@ class StreamPipe(asyncio.Protocol):
 
     def goes_out_by(self, number: int) -> None:
         """Say which descriptor the messages go out by, where that is known."""
-        self._number = number
+        self._number = self.intake.number = number
 
     def when_taken(self, tell: Callable[[], None]) -> None:
         """Have somebody told once all that was sent so far was taken; not if it never is."""
@@ -222,6 +230,25 @@ class StreamPipe(asyncio.Protocol):
             mark = self._sent + sum(map(len, self._batch))
             self._receipts.add(mark, tell, number=self._number, written=self._written)
             self._see_it_leave(_TURNS)
+
+    @property
+    def mark(self) -> int:
+        """Up to where the other side has to take to have all that was sent so far."""
+        return self._sent + sum(map(len, self._batch)) if self._batch else self._sent
+
+    def _taken(self) -> int | None:
+        """How much the other side has taken: read, where the system knows. Nothing at the end."""
+        if self._writing is None or self._writing.is_closing():
+            return None
+        return self._written() - unread_of(self._number)
+
+    async def settled(self) -> None:
+        """Wait a moment for who has left, and still reads what was sent before."""
+        until = self._loop.time() + _LAST_WORDS_S
+        while (taken := self._taken()) is not None and taken < self._sent and self.intake.is_open:
+            if self._loop.time() > until:
+                return
+            await asyncio.sleep(_LOOK_AGAIN_S)
 
     def _see_it_leave(self, turns: int) -> None:
         """Note what was written as soon as it is: a reader may take it and be gone at once.
@@ -323,6 +350,7 @@ class StreamPipe(asyncio.Protocol):
             return
         self.flush()
         self._closing = True
+        self.intake.close()
         if self._writing is not None:
             self._writing.close()
 
@@ -338,6 +366,7 @@ class StreamPipe(asyncio.Protocol):
         else:
             self.flush()
             self._closing = True
+        self.intake.close()
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()

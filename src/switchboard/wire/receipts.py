@@ -3,16 +3,75 @@
 import asyncio
 import contextlib
 import os
+import sys
 from collections import deque
 from collections.abc import Callable
+from select import poll
 
 from switchkit.platform import Unknown
-from switchkit.platform.system import unread_bytes
+from switchkit.platform.system import unread_bytes, was_cut_off
 
 Told = Callable[[], None]
 
+
+class Intake:
+    """How much of a stream the other side has taken, for who looks now and then."""
+
+    __slots__ = ("_look", "is_cut_off", "is_over", "number", "taken")
+
+    def __init__(self, look: "Callable[[], int | None]") -> None:
+        """`look` says how much that is, or nothing where the stream is closed already."""
+        self._look: Callable[[], int | None] = look
+        self.is_cut_off = False
+        # The stream, or negative where that is not known.
+        self.number = -1
+        self.taken = 0
+        self.is_over = False
+
+    def look(self) -> int:
+        """How much it has taken so far."""
+        if not self.is_over and not self.is_cut_off and (taken := self._look()) is not None:
+            self.taken = taken
+        return self.taken
+
+    def lose(self) -> None:
+        """The other side may be gone. What a socket has not delivered then it forgets."""
+        if self.number >= 0 and was_cut_off(self.number):
+            self.is_cut_off = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody is there who may still read what is left."""
+        if self.number < 0 or self.is_cut_off:
+            return False
+        watching = poll()
+        watching.register(self.number, 0)
+        return not watching.poll(0)
+
+    def close(self, *, is_trusted: bool = False) -> None:
+        """The stream is about to be closed: from now on nothing more is taken.
+
+        Where it is left to somebody else, all that was sent gets there.
+        """
+        if not self.is_over:
+            self.lose()
+            self.look()
+            self.is_over = True
+            self.number = -1
+        if is_trusted:
+            self.taken = sys.maxsize
+
+
 # How often it is looked whether the other side has read on.
 _FIRST_S, _LONGEST_S = 0.01, 0.5
+
+
+def unread_of(number: int) -> int:
+    """How much of what was written the other side has not read, as far as the system knows."""
+    try:
+        return unread_bytes(number) if number >= 0 else 0
+    except Unknown:
+        return 0
 
 
 class Receipts:

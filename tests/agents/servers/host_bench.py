@@ -18,6 +18,7 @@ from switchboard.providers.agents.options import AgentOptions
 from switchboard.providers.agents.servers.agent_servers import AgentServers
 from switchboard.providers.agents.servers.known_server import Attachments
 from switchboard.providers.context import Context, State
+from switchboard.results.store import ResultStore
 from switchboard.settings.load import load_settings
 from switchkit.reaper_client import Reaper
 
@@ -106,6 +107,7 @@ class HostBench:
             reaper=self.reaper,
             events=self.events,
             state=self.state,
+            results=ResultStore(),
             book=SecretBook(),
             servers=settings.servers,
             children={entry.name: pool.source(entry, LIMITS) for entry in settings.servers},

@@ -62,10 +62,14 @@ class Dialect(Protocol):
 class ScriptedModel:
     """A model that plays its steps in order and records what it was asked."""
 
-    def __init__(self, dialect: Dialect, path: str, steps: Sequence[Step]) -> None:
+    def __init__(
+        self, dialect: Dialect, path: str, steps: Sequence[Step], *, streams: bool = False
+    ) -> None:
         self._dialect = dialect
         self._steps = steps
         self.path = path
+        # Whether the path says it, and not the request, that the answer is a stream.
+        self.streams = streams
         self.url = ""
         self.requests: list[Request] = []
         self.over = threading.Event()
@@ -142,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.model.over.wait()
             case Stream():
                 self._send(200, _lines(reply.events), "text/event-stream")
-            case _ if body.get("stream"):
+            case _ if body.get("stream") or self.model.streams:
                 self._send(200, _lines(self.model.events(body, reply)), "text/event-stream")
             case _:
                 whole = self.model.whole(body, reply)
@@ -184,7 +188,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _lines(events: Sequence[Json]) -> bytes:
-    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()
+    return "".join(f"{_kind(e)}data: {json.dumps(e)}\n\n" for e in events).encode()
+
+
+def _kind(event: Json) -> str:
+    return f"event: {event['type']}\n" if "type" in event else ""
 
 
 class _Server(ThreadingHTTPServer):

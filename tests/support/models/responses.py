@@ -15,6 +15,8 @@ from support.models.script import (
     Situation,
     Step,
     Stream,
+    Stumble,
+    Use,
 )
 
 SEARCH = "tool_search"
@@ -112,6 +114,32 @@ def _pieces(text: str) -> list[str]:
 def refusal(status: int, code: str, message: str = "no") -> Refuse:
     """Refuse a request, with the code that the service gives to this kind of failure."""
     return Refuse(status, {"error": {"message": message, "type": code, "code": code}})
+
+
+def together(*steps: Step) -> list[Step]:
+    """Have the model make all these calls with one answer.
+
+    Each of their results counts as a turn, so there are as many steps, of which the first is
+    played.
+    """
+
+    def step(situation: Situation) -> Reply | Stumble:
+        items: list[Json] = []
+        for reply in (each(situation) for each in steps):
+            if not isinstance(reply, Use) or reply.tool.kind == SEARCH:
+                # It searches first, or says what there is not.
+                return reply
+            items.append(_item(reply))
+        response: Json = {"id": f"resp_{uuid4().hex[:20]}", "object": "response", "output": items}
+        events: list[Json] = [{"type": "response.created", "response": response}]
+        for place, item in enumerate(items):
+            said: Json = {"output_index": place, "item": item}
+            events.append({"type": "response.output_item.added", **said})
+            events.append({"type": "response.output_item.done", **said})
+        completed = {**response, "status": "completed", "usage": USAGE}
+        return Stream([*events, {"type": "response.completed", "response": completed}])
+
+    return [step] * len(steps)
 
 
 def failed(code: str, message: str = "no") -> Stream:

@@ -78,18 +78,23 @@ def say(text: str) -> Step:
     return step
 
 
-def use(ending: str, **arguments: Any) -> Step:
+def use(ending: str, /, **arguments: Any) -> Step:
     """Call the tool whose name ends so, after a search where the host keeps it back.
 
     When there is no such tool the model says so, and the turn is over.
     """
+    return search_and_use(ending, ending, **arguments)
+
+
+def search_and_use(query: str, ending: str, /, **arguments: Any) -> Step:
+    """Do the same with other words for the search."""
 
     def step(situation: Situation) -> Reply:
         for tool in situation.tools:
             if tool.name.endswith(ending):
                 return Use(tool, arguments)
         if situation.search is not None and not situation.searched:
-            return Use(situation.search, {"query": ending})
+            return Use(situation.search, {"query": query})
         names = ", ".join(f"{tool.namespace or ''}/{tool.name}" for tool in situation.tools)
         return Say(f"no tool ends with {ending}; there are: {names}")
 

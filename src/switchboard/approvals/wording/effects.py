@@ -15,10 +15,10 @@ def does(launch: Launch) -> str:
         if effects.read_only is False and effects.destructive is not True:
             words.append("WRITES")
         elif effects.read_only is True:
-            words.append("SAYS IT ONLY READS")
+            words.append("SAYS IT READS")
         if effects.open_world is True:
             words.append("NETWORK")
-        return ", ".join(words) or "EFFECTS UNKNOWN"
+        return ", ".join(words) or "MAY WRITE"
     words += [word for name, word in _DECLARED.items() if name in launch.side_effects]
     if launch.network and "NETWORK" not in words:
         words.append("NETWORK")

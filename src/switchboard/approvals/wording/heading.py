@@ -1,38 +1,62 @@
-"""The first line of a question: what is done, by which tool of which server, and where.
+"""The first line of a question: what is done, by which tool, behind which walls, and where.
 
-Some clients show three lines of a question and no more, others cut lines at the width of the
-terminal. So the line is short: whatever it shortens stands whole further down.
+Some hosts show three lines of a question and no more, others cut lines at the width of the
+terminal. So the line is short, and what decides most stands first; what it shortens or leaves out
+stands whole further down.
 """
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from switchboard.approvals.wording.barred import barred, plain
-from switchboard.core.questions import Facts, Question
+from switchboard.approvals.wording.fitting import WIDTH, shortened
+from switchboard.approvals.wording.names import named, of_server, placed
+from switchboard.core.questions import ASKING, BETWEEN, Facts, Question
+from switchkit.cli.columns import columns_of
 
-MAX_NAME = 48
-_MAX_FOLDER = 32
 _UNCONFINED = "none"
 _REMOTE = ("https://", "http://")
+# What is left of it in a first line, after the words that begin every question.
+ROOM = WIDTH - len(ASKING)
+# A folder of fewer columns says nothing.
+_LEAST_FOLDER = 5
+_LEAST_NAME = 16
+_LEAST_HOST = 12
+# What stands before each line of what an agent wants.
+_BAR = 4
 
 
 def heading(question: Question, user_home: str = "") -> Iterator[str]:
-    """What somebody decides on."""
+    """What somebody decides on: a line, and below it what an agent is to do or wants to."""
     facts = question.facts
     if question.wish:
-        yield f"{plain(question.wish)} in {folder(facts.cwd, user_home)}"
-        yield from barred(question.exactly)
+        said = shortened(plain(question.wish), ROOM)
+        left = ROOM - columns_of(f"{said} in ")
+        where = f" in {placed(folder(facts.cwd, user_home), left)}"
+        yield f"{said}{where if left >= _LEAST_FOLDER else ''}"
+        yield from _wanted(question)
         return
-    yield f"{facts.does} · {_short(name_of(question), MAX_NAME)} · {_where(facts, user_home)}"
+    walls = "" if is_remote(facts) else _walls(facts)
+    left = ROOM - columns_of(f"{facts.does}{BETWEEN}{BETWEEN}{walls}")
+    name = name_of(question, max(left - (0 if walls else _LEAST_HOST), _LEAST_NAME))
+    left -= columns_of(name)
+    parts = [facts.does, name, walls or f"at {named(_host(facts), max(left - 3, _LEAST_HOST))}"]
+    if walls and left >= _LEAST_FOLDER + len(BETWEEN):
+        parts.append(placed(folder(facts.cwd, user_home), left - len(BETWEEN)))
+    yield shortened(BETWEEN.join(parts), ROOM)
 
 
-def folder(path: str, user_home: str = "", limit: int = 0) -> str:
-    """A folder as people write it; only its end where it is longer than the limit."""
-    shown = path
+def is_wanted_whole(question: Question) -> bool:
+    """Whether what an agent wants is in one of the first three lines."""
+    rows = list(barred(question.exactly))
+    return len(rows) <= 1 and all(columns_of(row) <= WIDTH for row in rows)
+
+
+def folder(path: str, user_home: str = "") -> str:
+    """A folder as people write it."""
     if user_home and (path == user_home or path.startswith(f"{user_home}/")):
-        shown = f"~{path[len(user_home) :]}"
-    shown = plain(shown)
-    return f"…{shown[1 - limit :]}" if limit and len(shown) > limit else shown
+        return f"~{path[len(user_home) :]}"
+    return path
 
 
 def is_remote(facts: Facts) -> bool:
@@ -40,33 +64,37 @@ def is_remote(facts: Facts) -> bool:
     return facts.runs.startswith(_REMOTE)
 
 
-def name_of(question: Question) -> str:
-    """Server, tool and account, whole."""
+def name_of(question: Question, columns: int = 0) -> str:
+    """Server, tool and account, whole or within so many columns."""
     facts = question.facts
-    name = question.tool
-    # A command tool is a server of its own name.
-    if facts.server not in {"", question.tool}:
-        name = f"{facts.server}.{name}"
-    if facts.account:
-        name = f"{name} as {facts.account}"
-    return plain(name)
+    return of_server(facts.server, question.tool, facts.account, columns)
 
 
-def _short(text: str, limit: int) -> str:
-    # Both ends: many names differ in the last letters only.
-    half = limit // 2
-    return text if len(text) <= limit else f"{text[: limit - half - 1]}…{text[-half:]}"
+def is_name_whole(question: Question) -> bool:
+    """Whether the first line has the name as it is."""
+    return bool(question.wish) or name_of(question) in next(heading(question))
 
 
-def _where(facts: Facts, user_home: str) -> str:
-    if is_remote(facts):
-        try:
-            host = urlsplit(facts.runs).netloc.rpartition("@")[2]
-        except ValueError:
-            host = facts.runs
-        return f"at {_short(plain(host), _MAX_FOLDER)}"
-    place = f"in {folder(facts.cwd, user_home, _MAX_FOLDER)}"
+def _wanted(question: Question) -> Iterator[str]:
+    """The thing itself, or its two ends in a line where it is long."""
+    if is_wanted_whole(question):
+        yield from barred(question.exactly)
+        return
+    rows = filter(None, map(str.strip, question.exactly.splitlines()))
+    [ends] = barred(shortened(" / ".join(rows), WIDTH - _BAR))
+    yield ends
+
+
+def _host(facts: Facts) -> str:
+    try:
+        return urlsplit(facts.runs).netloc.rpartition("@")[2]
+    except ValueError:
+        return facts.runs
+
+
+def _walls(facts: Facts) -> str:
     if facts.sandbox == _UNCONFINED:
-        return f"{place}, no sandbox"
-    network = "network of chosen hosts" if facts.hosts else "network on"
-    return f"{place}, sandboxed, {network if facts.network else 'no network'}"
+        return "no sandbox"
+    if facts.network:
+        return f"sandbox, {'chosen hosts' if facts.hosts else 'network on'}"
+    return "sandbox, no network"

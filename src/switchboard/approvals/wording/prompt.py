@@ -9,10 +9,18 @@ the first three decide, and there are no more lines than are needed.
 from collections.abc import Iterator
 
 from switchboard.approvals.wording.barred import MAX_LINE, barred, plain
-from switchboard.approvals.wording.heading import MAX_NAME, heading, is_remote, name_of
+from switchboard.approvals.wording.heading import (
+    ROOM,
+    heading,
+    is_name_whole,
+    is_remote,
+    is_wanted_whole,
+    name_of,
+)
 from switchboard.approvals.wording.unusual import unusual
 from switchboard.core.privacy.cleaning import cleaned, cleaned_line
 from switchboard.core.questions import Facts, Question
+from switchkit.cli.columns import columns_of
 
 _MAX_WORDS = 4_000
 _DIGEST_CHARS = 12
@@ -29,16 +37,17 @@ def _lines(question: Question, user_home: str) -> Iterator[str]:
     if not question.wish:
         yield question.brief
     yield from unusual(question)
-    if not (question.arguments == _NOTHING if question.wish else question.brief_is_whole):
-        yield "With:" if question.exactly else "Arguments:"
-        yield from (f"  {line}" for line in question.arguments.splitlines())
+    yield from _whole(question)
+    if question.sources:
+        yield "From earlier results:"
+        yield from (f"  {line}" for line in question.sources)
     if question.changes:
         yield "The server has changed this tool since it was last approved:"
         yield from (f"  | {line}" for line in question.changes)
     risk = question.risk
     yield f"Risk: {'; '.join((risk.level.upper(), *risk.reasons))}"
-    if not question.wish and len(name_of(question)) > MAX_NAME:
-        yield f"Tool: {name_of(question)}"
+    if not is_name_whole(question):
+        yield f"Tool: {plain(name_of(question))}"
     yield f"Side effects: {', '.join(map(plain, question.facts.effects))}"
     yield from _surroundings(question)
     client = cleaned_line(question.client, MAX_LINE) or "a client without a name"
@@ -47,19 +56,48 @@ def _lines(question: Question, user_home: str) -> Iterator[str]:
     yield f"Approval: {question.id}, bound to {bound}, asked by {client}"
     if question.title or question.description:
         yield f"{question.speaker}:"
-        words = "\n".join(filter(None, (question.title, question.description)))
+        words = "\n".join(filter(None, (_title(question), question.description)))
         yield from barred(cleaned(words, _MAX_WORDS))
+
+
+def _title(question: Question) -> str:
+    """What it is called beside its name; nothing if that is the name in other letters."""
+    told, name = (
+        "".join(filter(str.isalnum, text)).lower() for text in (question.title, question.tool)
+    )
+    return "" if told == name else question.title
+
+
+def _whole(question: Question) -> Iterator[str]:
+    """What the first lines have shortened."""
+    if columns_of(plain(question.wish)) > ROOM:
+        yield f"Wanted: {plain(question.wish)}"
+    if question.wish and not is_wanted_whole(question):
+        yield "In full:"
+        yield from barred(question.exactly)
+    if question.arguments == _NOTHING if question.wish else question.brief_is_whole:
+        return
+    head = "With" if question.exactly else "Arguments"
+    if question.in_line:
+        yield f"{head}: {question.in_line}"
+        return
+    yield f"{head}, {len(question.arguments):,} letters:"
+    yield from (f"  {line}" for line in question.arguments.splitlines())
 
 
 def _surroundings(question: Question) -> Iterator[str]:
     facts = question.facts
     yield f"Folder: {plain(facts.cwd)}"
+    if facts.worktree:
+        why = f" ({plain(facts.worktree_why)})" if facts.worktree_why else ""
+        yield f"Worktree: {plain(facts.worktree)}{why}"
     if question.is_permission:
         # Of what an engine starts, nothing else is known.
         return
     if facts.writable:
         yield f"Can write in: {', '.join(map(plain, facts.writable))}"
-    yield f"Variables: {_variables(question)}"
+    if facts.env or facts.secrets:
+        yield f"Variables: {_variables(question)}"
     if not is_remote(facts):
         sandbox = "NONE" if facts.sandbox == "none" else plain(facts.sandbox)
         yield f"Sandbox: {sandbox}, network {_network(facts)}"
@@ -80,4 +118,4 @@ def _variables(question: Question) -> str:
     facts = question.facts
     shown = [f"{plain(name)}={plain(value)}" for name, value in facts.env.items()]
     shown += [f"{plain(name)} is set (hidden)" for name in facts.secrets]
-    return ", ".join(shown) or "none"
+    return ", ".join(shown)

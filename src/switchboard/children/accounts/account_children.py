@@ -19,6 +19,7 @@ class AccountChildren:
     """A `ChildSource` over the sources of the accounts."""
 
     __slots__ = ("_sources", "accounts", "cwd", "limits")
+    trees = None
 
     def __init__(self, sources: "Mapping[str, ChildSource]", accounts: AccountChoice) -> None:
         self._sources = sources

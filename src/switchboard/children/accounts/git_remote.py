@@ -45,7 +45,7 @@ def _remote_in(path: str, state: tuple[int, ...]) -> str:
     """The remote that settings name. They are read once for each state that they are in."""
     del state
     urls: dict[str, str] = {}
-    for name, url in _remotes(_read(path)):
+    for name, url in _remotes(git_text(path)):
         # Git asks the first, if there are several.
         urls.setdefault(name, url)
     if "origin" in urls:
@@ -93,15 +93,15 @@ def _git_folder(folder: str) -> str:
         return ""
     if not stat.S_ISDIR(found.st_mode):
         # A worktree or a submodule: the file says where the rest is.
-        said = _read(path).strip()
+        said = git_text(path).strip()
         if not said.startswith("gitdir:"):
             return ""
         path = os.path.join(here, said.removeprefix("gitdir:").strip())
-    shared = _read(os.path.join(path, "commondir")).strip()
+    shared = git_text(os.path.join(path, "commondir")).strip()
     return os.path.join(path, shared) if shared else path
 
 
-def _read(path: str) -> str:
+def git_text(path: str) -> str:
     """A file as text; empty if it cannot be read, is none, or is too long."""
     try:
         # A pipe in its place must not hold us.

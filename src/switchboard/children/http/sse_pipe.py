@@ -111,7 +111,7 @@ class SsePipe(HttpPipe):
             self._peer.retire(Loss(message=why))
 
     def _not_taken(self) -> Interruption:
-        return self._client.interrupted("has to be reached anew", may_have_run=False)
+        return self._client.interrupted("has to be reached again", may_have_run=False)
 
     def _send(self, message: Outgoing, body: bytes) -> None:
         if self._is_left:

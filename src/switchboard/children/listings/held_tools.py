@@ -31,4 +31,6 @@ async def held_tools(
         except Fault:
             # Without an account nothing can be called either.
             return _NONE
+    if children.trees is not None:
+        launches = children.trees.launches(session, launches)
     return await held([launches.named(tool, own) for tool, own in tools])

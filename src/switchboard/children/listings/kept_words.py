@@ -20,17 +20,18 @@ from msgspec.structs import replace
 
 from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.schema import as_a_process
+from switchboard.core.tools import Outline
 from switchkit.files import make_folder, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from switchboard.children.schema import ServerEntry
 
 _MOST_SERVERS = 512
 # Of clients whose end nobody sees, so many: a session is forgotten when it ends.
 _MOST_SESSIONS = 4_096
-_MOST_BYTES = 1024 * 1024
+_MOST_BYTES = 4 * 1024 * 1024
 
 
 class ServerWords(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +44,10 @@ class ServerWords(Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     # All of its instructions, where its tools are shown under their own names.
     instructions: str = ""
+    # Its tools in their order, as many as there is room for.
+    outlines: tuple[Outline, ...] = ()
+    # Tools whose schemas hosts would refuse, with the rule that each breaks.
+    refused: dict[str, str] = {}
 
 
 class Kept(Struct, frozen=True):
@@ -51,6 +56,9 @@ class Kept(Struct, frozen=True):
     # Random bytes of this home: a mark must not be a way to guess a secret of an entry.
     salt: bytes = b""
     servers: dict[str, ServerWords] = {}
+    # Tools by their addresses, the most used first, and the day on which they were counted.
+    used: tuple[str, ...] = ()
+    counted: str = ""
 
     def of(self, entry: ServerEntry, environ: Mapping[str, str]) -> ServerWords | None:
         """What is known of a server, for whoever has the same account with it."""
@@ -110,28 +118,46 @@ class KeptWords:
 
     def keep(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
         """Keep what a server says of itself now. For a thread of its own."""
-        # A home that cannot be written has plain descriptions.
+
+        def added(kept: Kept) -> Kept:
+            if not kept.salt:
+                kept = replace(kept, salt=os.urandom(32))
+            mark = kept.mark(entry, environ)
+            if kept.servers.get(mark) == words:
+                return kept
+            others = {key: value for key, value in kept.servers.items() if key != mark}
+            return replace(kept, servers={**others, mark: words})
+
+        self._change(added)
+
+    def rank(self, used: Sequence[str], day: str) -> None:
+        """Keep which tools are used most. For a thread of its own."""
+        self._change(lambda kept: replace(kept, used=tuple(used), counted=day))
+
+    def _change(self, change: Callable[[Kept], Kept]) -> None:
         # A listing only reads, and everyone waits for the first one.
         from switchkit.locks import FolderLock  # noqa: PLC0415
 
+        # A home that cannot be written has plain descriptions.
         with contextlib.suppress(OSError):
             make_folder(folder := os.path.dirname(self._path))
             # Servers that are introspected at once are learned at once, and none may be lost.
             with FolderLock(folder):
-                self._add(entry, environ, words)
+                before = self._load()
+                after = change(before)
+                if after != before:
+                    replace_file(self._path, _bounded(after), durable=False)
 
-    def _add(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
-        kept = self._load()
-        if not kept.salt:
-            kept = replace(kept, salt=os.urandom(32))
-        mark = kept.mark(entry, environ)
-        if kept.servers.get(mark) == words:
-            return
-        others = {key: value for key, value in kept.servers.items() if key != mark}
-        while len(others) >= _MOST_SERVERS:
-            del others[next(iter(others))]
-        text = msgspec.json.encode(replace(kept, servers={**others, mark: words}))
-        replace_file(self._path, text, durable=False)
+
+def _bounded(kept: Kept) -> bytes:
+    """The file, without those servers for which there is no room; the oldest go first."""
+    servers = dict(kept.servers)
+    while True:
+        text = msgspec.json.encode(replace(kept, servers=servers))
+        if len(servers) <= _MOST_SERVERS and len(text) <= _MOST_BYTES:
+            return text
+        for mark in list(servers)[: max(1, len(servers) // 8)]:
+            del servers[mark]
 
 
 @cache

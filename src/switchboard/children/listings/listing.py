@@ -94,23 +94,23 @@ class _Page(Struct, rename="camel"):
     next_cursor: str | None = None
 
 
-class _Named(Struct):
+class _NamedItem(Struct):
     name: str
 
 
-class _Located(Struct):
+class _LocatedItem(Struct):
     uri: str
 
 
-class _Templated(Struct, rename="camel"):
+class _TemplatedItem(Struct, rename="camel"):
     uri_template: str
 
 
 _read_page = msgspec.json.Decoder(_Page).decode
 _read_tool = msgspec.json.Decoder(ToolEntry).decode
-_read_named = msgspec.json.Decoder(_Named).decode
-_read_located = msgspec.json.Decoder(_Located).decode
-_read_templated = msgspec.json.Decoder(_Templated).decode
+_read_named = msgspec.json.Decoder(_NamedItem).decode
+_read_located = msgspec.json.Decoder(_LocatedItem).decode
+_read_templated = msgspec.json.Decoder(_TemplatedItem).decode
 
 # Sends the listing request with these members of its params.
 Ask = Callable[[bytes], Awaitable[Raw]]

@@ -50,6 +50,10 @@ class Listings:
         """What clients hold for true: the listing, or that of a process before this one."""
         return self._known.get(kind) or self._told.get(kind)
 
+    def is_asked(self, kind: Kind) -> bool:
+        """Whether somebody waits for it now, also for the start that it takes."""
+        return kind in self._fetching
+
     async def remembered(self, kind: Kind) -> Listing | None:
         """The listing of an earlier process, for clients to be told."""
         if (told := self._told.get(kind)) is not None:

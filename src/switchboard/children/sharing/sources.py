@@ -1,7 +1,7 @@
 """Which child serves a session: the one of everybody, or one of its own."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from switchboard.children.accounts.choice import AccountChoice
 from switchboard.children.child import Child
@@ -9,6 +9,9 @@ from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.sandboxes import Sandboxes
 from switchboard.core.sessions import Session
+
+if TYPE_CHECKING:
+    from switchboard.children.trees.tree_choice import TreeChoice
 
 
 class ChildSource(Protocol):
@@ -27,6 +30,11 @@ class ChildSource(Protocol):
     @property
     def accounts(self) -> AccountChoice | None:
         """Which account a request uses; nothing for a server that has none."""
+        ...
+
+    @property
+    def trees(self) -> "TreeChoice | None":
+        """Which worktree a request is about; nothing for a server that does not follow."""
         ...
 
     def of(self, session: Session) -> Child:
@@ -73,6 +81,7 @@ class OwnChildren:
 
     __slots__ = ("_children", "_entry", "_key", "cwd", "limits")
     accounts = None
+    trees = None
 
     def __init__(
         self, children: ChildrenOfBoard, key: bytes, entry: ServerEntry, limits: ChildLimits
@@ -87,6 +96,7 @@ class OwnChildren:
         owner = self._children.owner(session.id)
         child = self._children.child_by_key(self._key, self._entry, self.limits, owner)
         child.connection.client = session
+        child.callers.come(session.workspace)
         return child
 
     shown_to = of
@@ -103,6 +113,7 @@ class SharedChild:
 
     __slots__ = ("_board", "_child", "_own", "cwd", "limits")
     accounts = None
+    trees = None
 
     def __init__(
         self,
@@ -123,6 +134,7 @@ class SharedChild:
         if child.is_set_apart and session.id != child.kept_for and self._board.owner(session.id):
             return self._own.of(session)
         child.connection.client = session
+        child.callers.come(session.workspace)
         return child
 
     shown_to = of

@@ -39,6 +39,16 @@ _OLD_PYTHON = (
     r"does not satisfy Python|requires a different Python|No interpreter found for Python"
     r"|requires Python ?[>=<~]"
 )
+_NO_PYTHON_MODULE = r"No module named '?([\w.]{1,80})"
+_NO_NODE_MODULE = r"Cannot find (?:module|package) '|ERR_MODULE_NOT_FOUND|\bMODULE_NOT_FOUND\b"
+_NO_DOCKER = r"Cannot connect to the Docker daemon|docker daemon is not running"
+_VARIABLE = r"([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})\b"
+_NO_VARIABLE = (
+    rf"\b{_VARIABLE}[`'\"]? (?:environment variable )?(?:is|must be) "
+    r"(?:required|missing|not set|set|defined|provided)"
+    r"|(?i:missing|set|requires?|no)(?: the)?(?: required)? "
+    rf"(?i:env(?:ironment)? var(?:iable)?s?):? [`'\"]?{_VARIABLE}"
+)
 _PYTHON_FOUND = r"(?:current Python version \(|different Python: )(\d+\.\d+(?:\.\d+)?)"
 
 
@@ -53,8 +63,11 @@ def known_cause(command: str, words: str) -> Cause | None:
         )
     if (version := _another_version(words)) is not None:
         return version
-    if not fetches_packages(command):
-        return None
+    return (_of_a_runner(runner, words) if fetches_packages(command) else None) or _lacking(words)
+
+
+def _of_a_runner(runner: str, words: str) -> Cause | None:
+    """A package that is not there, or a registry."""
     # Before the network: what is not there is not fetched either.
     if re.search(_NO_PACKAGE, words):
         return Cause(
@@ -65,6 +78,29 @@ def known_cause(command: str, words: str) -> Cause | None:
             f"`{runner}` does not reach its registry",
             "export HTTPS_PROXY where your host starts if there is a proxy; in a sandbox the"
             " entry needs `allow_network`",
+        )
+    return None
+
+
+def _lacking(words: str) -> Cause | None:
+    """What the server needs and does not find: a file, a module, a service, a variable."""
+    if found := re.search(_NO_PYTHON_MODULE, words):
+        return Cause(
+            f"Python does not find the module `{found[1]}`",
+            "correct its name in `args`, or install it for the Python that `command` names",
+        )
+    if re.search(_NO_NODE_MODULE, words):
+        return Cause(
+            "Node does not find a file or a module",
+            "correct the path in `args`, or install and build the server where it lies",
+        )
+    if re.search(_NO_DOCKER, words):
+        return Cause("Docker is not running", "start Docker, then call again")
+    if found := re.search(_NO_VARIABLE, words):
+        name = found[1] or found[2]
+        return Cause(
+            f"it wants the variable `{name}`",
+            f'export {name}=…, and write "secret_env": {{"{name}": "env:{name}"}} into its entry',
         )
     return None
 

@@ -12,7 +12,8 @@ from switchboard.core.privacy.excerpts import client_excerpt
 
 _MOST_LINES = 5
 _MOST_CHARS = 200
-_SLOW = "raise `rpcTimeoutMs` for this server"
+# What may help where nothing but time was missing.
+SLOW = "raise `rpcTimeoutMs` for this server"
 
 
 class StrayLines:
@@ -39,28 +40,28 @@ async def fault_from_silence(
     """It was given time enough, and did not answer the first question."""
     message = f"`{entry.name}` did not answer within {limit_s:g} s"
     if entry.transport != "stdio":
-        return Fault(FaultCode.DEADLINE_EXCEEDED, "child-start-timeout", message, hint=_SLOW)
+        return Fault(FaultCode.DEADLINE_EXCEEDED, "child-start-timeout", message, hint=SLOW)
     _, private = await link.diagnosis()
     runner = name_of(entry.command)
     printed, errors = link.hidden(str(stray)), client_excerpt(private, link.hidden).strip()
     cause = known_cause(entry.command, f"{private}\n{printed}")
-    by_hand = client_excerpt(
-        f"try it at a terminal: {shlex.join((entry.command, *entry.args))}", link.hidden
-    )
+    hint = owner_hint = ""
     if cause is not None:
         message, hint = f"{message}: {cause.what}", cause.fix
     elif printed:
         message += f"; `{runner}` printed on stdout what is no message of MCP"
-        hint = f"an MCP server prints messages only; look whether it needs an option; {by_hand}"
+        hint, owner_hint = _with_trial(
+            entry, link, "an MCP server prints messages only; look whether it needs an option; {}"
+        )
     elif errors:
         message += f"; `{runner}` printed on stderr, and no message"
-        hint = by_hand
+        hint, owner_hint = _with_trial(entry, link, "{}")
     elif fetches_packages(entry.command):
         message += f"; `{runner}` printed nothing: it still fetches, or does not reach its registry"
-        hint = f"see why with `switchboard doctor --deep`; if it is only slow, {_SLOW}"
+        hint = f"see why with `switchboard doctor --deep`; if it is only slow, {SLOW}"
     else:
         message += f"; `{runner}` runs and printed nothing"
-        hint = f"{by_hand}; if it is only slow, {_SLOW}"
+        hint, owner_hint = _with_trial(entry, link, f"{{}}; if it is only slow, {SLOW}")
     if entry.sandbox_profile != "none" and (bounds := _bounds(entry)):
         message += f"; its sandbox has {bounds}"
     details = {"runner": runner, "stderr": errors, "stdout": client_excerpt(printed)}
@@ -71,7 +72,23 @@ async def fault_from_silence(
         hint=hint,
         details={name: text for name, text in details.items() if text},
         private=private,
+        owner={"stdout": printed} if printed else None,
+        owner_hint=owner_hint,
     )
+
+
+def trial(entry: ServerEntry, link: Link) -> tuple[str, str]:
+    """What shows a person how a server starts: for clients, and for its owner with real paths."""
+    line = link.hidden(shlex.join((entry.command, *entry.args)))
+    told = f"try it at a terminal: {line}"
+    if client_excerpt(line) == line:
+        return told, told
+    return "try it at a terminal: `switchboard doctor --deep` says the command", told
+
+
+def _with_trial(entry: ServerEntry, link: Link, words: str) -> tuple[str, str]:
+    client, owner = trial(entry, link)
+    return words.format(client), words.format(owner)
 
 
 def _bounds(entry: ServerEntry) -> str:

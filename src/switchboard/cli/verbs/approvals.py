@@ -31,10 +31,10 @@ from switchboard.cli.verbs.parts.questions import in_words
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
-from switchboard.core.audit import stamped
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import cleaned_line, written_out
 from switchboard.core.questions import Extent, Question
+from switchboard.core.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
@@ -69,6 +69,7 @@ USAGE = Usage(
         Option(name="yes", about="approve: do not ask whether you are sure"),
         Option(name="all", about="list: those that were decided within a day, too"),
         Option(name="remove", about="rules: take the rule of this id back"),
+        Option(name="tools", about="rules: ask the servers for their tools, and say which ask"),
     ),
     details=(
         "An approval holds for exactly what is shown, for one call, and for five minutes.\n"
@@ -80,6 +81,7 @@ USAGE = Usage(
         "switchboard approvals show k3f9x2mq",
         "switchboard approvals approve k3f9x2mq --session",
         "switchboard approvals watch",
+        "switchboard approvals rules --tools",
         "switchboard approvals rules k3f9x2mq --remove",
     ),
 )
@@ -100,7 +102,7 @@ def run(request: CommandRequest) -> Report:
             as_json=arguments.has("json"),
         ).watch()
     if action == "rules":
-        return ruled(request, wanted, removes=arguments.has("remove"))
+        return ruled(request, wanted)
     found = _waiting(request, wanted)
     if action == "show":
         return _shown(found)
@@ -156,16 +158,11 @@ def _check(request: CommandRequest, action: str, wanted: str) -> None:
         )
     if action == "rules" and bool(wanted) != arguments.has("remove"):
         raise UsageError("`rules` takes an id with `--remove`", "switchboard approvals rules")
-    owners = {"session": "approve", "yes": "approve", "all": "list", "remove": "rules"}
+    owners = {"session": "approve", "yes": "approve", "all": "list"}
+    owners |= {"remove": "rules", "tools": "rules"}
     for option, owner in owners.items():
         if arguments.has(option) and action != owner:
             raise UsageError(f"`--{option}` belongs to `{owner}`", "switchboard approvals --help")
-    if action == "approve" and not arguments.has("yes") and not is_terminal(sys.stdin):
-        # Nobody would see what is approved.
-        raise UsageError(
-            "without a terminal nobody can be shown what is approved",
-            f"switchboard approvals approve {wanted} --yes",
-        )
 
 
 def _listed(found: WaitingApprovals) -> Report:
@@ -262,6 +259,11 @@ def _decide(
     if approves and not request.arguments.has("yes"):
         # Nobody is asked about what could not be done.
         _decided(request, replace(decide, only_check=True))
+        if not is_terminal(sys.stdin):
+            raise UsageError(
+                "without a terminal nobody can be shown what is approved",
+                f"switchboard approvals approve {wanted} --yes",
+            )
         _confirm(request, _shown(found), "Approve for good" if always else "Approve")
     decision = _decided(request, decide)
     return DecidedReport(

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from switchboard.cli.render import as_json
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
-from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, WORKTREE, ask_board
+from switchboard.cli.verbs.parts.calls.result_text import read_result
 from switchboard.control.requests import CallRequest
 from switchboard.control.tools import CallAnswer
 from switchkit.cli.style import Style
@@ -37,6 +37,7 @@ USAGE = Usage(
             about="the arguments: a JSON object, `@file`, or `-` for stdin",
         ),
         ACCOUNT,
+        WORKTREE,
         IN_PROCESS,
     ),
     details="The exit code is 1 when the tool says that it failed.",
@@ -48,24 +49,6 @@ USAGE = Usage(
         'switchboard call search --args \'{"pattern": "TODO"}\'',
     ),
 )
-
-
-_NULL = Raw(b"null")
-
-
-class _Block(Struct, rename="camel"):
-    type: str = "text"
-    text: str = ""
-    mime_type: str = ""
-    data: str = ""
-    uri: str = ""
-
-
-class _Result(Struct, rename="camel"):
-    content: tuple[_Block, ...] = ()
-    # Not `Raw | None`: msgspec reads only `null` into that.
-    structured_content: Raw = _NULL
-    is_error: bool = False
 
 
 class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
@@ -85,17 +68,12 @@ class CallReport(Report, frozen=True, kw_only=True, tag="switchboard.call/1"):
         return FAILED if self.is_error else DONE
 
     def lines(self, style: Style) -> Iterator[str]:
-        result = _read(self.result)
-        if self.is_error:
-            return
-        for block in result.content:
-            yield _shown(block, style)
-        if not result.content and result.structured_content != _NULL:
-            yield as_json(result.structured_content, indent=2)
+        if not self.is_error:
+            yield from read_result(self.result).lines(style)
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.is_error:
-            text = "\n".join(_shown(block, style) for block in _read(self.result).content)
+            text = "\n".join(read_result(self.result).blocks(style))
             yield f"{style.red('error:')} `{self.tool}` failed: {text}"
 
 
@@ -119,6 +97,7 @@ def request_of(arguments: Arguments) -> CallRequest:
         pairs=tuple(others),
         arguments=_arguments(arguments.one("args")),
         account=arguments.one("account") or "",
+        worktree=arguments.one("worktree") or "",
         asks=can_ask(),
     )
 
@@ -128,25 +107,10 @@ def report_of(answer: CallAnswer) -> CallReport:
     return CallReport(
         suite=answer.suite,
         tool=answer.tool,
-        is_error=_read(answer.result).is_error,
+        is_error=read_result(answer.result).is_error,
         result=answer.result,
         call_id=answer.call_id,
     )
-
-
-def _read(result: Raw) -> _Result:
-    try:
-        return msgspec.json.decode(result, type=_Result)
-    except msgspec.MsgspecError:
-        return _Result(structured_content=result)
-
-
-def _shown(block: _Block, style: Style) -> str:
-    if block.type == "text":
-        return block.text
-    about = ", ".join(filter(None, (block.type, block.mime_type, block.uri)))
-    size = f", {len(block.data) * 3 // 4:,} bytes" if block.data else ""
-    return style.dim(f"[{about}{size}]")
 
 
 def _arguments(given: str | None) -> Raw:

@@ -1,5 +1,6 @@
 """`switchboard daemon`: start, stop and restart it, read its log, or be it."""
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -53,6 +54,8 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
     runs: tuple[str, ...] = ()
     # The one before, which still works on what its clients have open.
     finishing: int = 0
+    # Older ones beside it that clients still hold on to.
+    older: tuple[int, ...] = ()
     # Whether it did not answer, so that it could not end its runs itself.
     was_killed: bool = False
 
@@ -75,11 +78,16 @@ class DaemonReport(Report, frozen=True, kw_only=True, tag="switchboard.daemon/1"
             yield f"one that was draining has stopped, process {pid}"
         if self.finishing:
             yield f"the one before ends when nothing is open any more, process {self.finishing}"
+        for pid in self.older:
+            yield f"an older one still serves hosts, process {pid}"
         if self.runs:
             what = "waits for" if self.waits else "ended"
             yield f"it {what} {counted(len(self.runs), 'run')} of agents: {', '.join(self.runs)}"
 
     def notes(self, style: Style) -> Iterator[str]:
+        if self.older:
+            yield "hosts move when their open calls have ended; those of an old version cannot"
+            yield hint(style, "start those hosts again, or: switchboard daemon stop")
         if self.was_killed:
             yield (
                 "it did not answer and was killed: runs of agents that it had are for the next"
@@ -130,28 +138,43 @@ def _start(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
 
 
 def _restart(places: DaemonPlaces, request: CommandRequest) -> DaemonReport:
-    """Start another daemon, and have the one before leave its clients to it.
+    """Start another daemon, and have every one before it leave its clients to it.
 
-    Those that drain already go on: they end by themselves, with their last client.
+    Those that drain already as well: after an upgrade it is them who have the clients.
     """
     before = running_daemon(places)
-    if before is None:
-        return _start(places, request)
-    try:
-        waits_for = before.answer(DrainRequest(), Stopping) or Stopping()
-    except Fault:
-        # It does not answer, or is ending.
-        stopped = before.stop()
-        return replace(
-            _start(places, request), runs=_ids(stopped.runs), was_killed=stopped.was_killed
-        )
+    waits_for = Stopping()
+    stopped = None
+    if before is not None:
+        try:
+            waits_for = before.answer(DrainRequest(), Stopping) or waits_for
+        except Fault:
+            # It does not answer, or is ending.
+            stopped = before.stop()
     started = _start(places, request)
-    for each in draining_daemons(places):
-        if each.pid == before.pid:
+    left = _handed_back(places)
+    if stopped is not None:
+        started = replace(started, runs=_ids(stopped.runs), was_killed=stopped.was_killed)
+    elif before is not None and before.pid in left:
+        started = replace(started, finishing=before.pid, runs=_ids(waits_for.runs))
+    return replace(started, older=tuple(pid for pid in left if pid != started.finishing))
+
+
+def _handed_back(places: DaemonPlaces) -> tuple[int, ...]:
+    """Have all that drain leave their clients to the one that runs; gives those that stay."""
+    draining = draining_daemons(places)
+    for each in draining:
+        try:
             each.answer(DrainRequest(hands_back=True), Stopping)
-    if has_ended(before.pid, _HANDING_BACK_S):
-        return started
-    return replace(started, finishing=before.pid, runs=_ids(waits_for.runs))
+        except Fault:
+            # A frozen one keeps its clients, and must not keep those of others.
+            continue
+        finally:
+            each.close()
+    until = time.monotonic() + _HANDING_BACK_S
+    return tuple(
+        each.pid for each in draining if not has_ended(each.pid, max(until - time.monotonic(), 0.0))
+    )
 
 
 def _stop(places: DaemonPlaces, *, drain: bool = False) -> DaemonReport:

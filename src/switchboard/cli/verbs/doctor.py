@@ -11,22 +11,33 @@ from importlib.metadata import version as version_of
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard import __version__
 from switchboard.children.secrets.texts import references_of, texts_with_secrets
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.approving.lasting_rules import rule_by_name
 from switchboard.cli.verbs.parts.asking import tell_news
-from switchboard.cli.verbs.parts.doctor.surroundings import about_daemons, about_home, about_port
+from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
+from switchboard.cli.verbs.parts.doctor.surroundings import (
+    about_daemons,
+    about_groups,
+    about_home,
+    about_port,
+)
 from switchboard.cli.verbs.parts.egress.findings import egress_findings
+from switchboard.cli.verbs.parts.hosts.here import dead_entries
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.own_board import own_caller
 from switchboard.cli.verbs.parts.servers import program_of, target_of
+from switchboard.cli.verbs.parts.trusting.consent import check_consent
 from switchboard.config.locate import find_places
-from switchboard.config.problems import ConfigInvalid, Problem
+from switchboard.config.problems import ConfigInvalid, Problem, place
 from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
+from switchboard.daemon.desk.refused_tools import refused_findings
 from switchboard.daemon.desk.runner_versions import runner_versions
 from switchboard.ipc.paths import places_from
 from switchboard.providers.source import Finding
@@ -34,6 +45,7 @@ from switchboard.providers.table import configured
 from switchboard.sandbox.limits import limits_in_words
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
+from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
@@ -42,8 +54,14 @@ from switchkit.commands import words_in_command
 USAGE = Usage(
     verb="doctor",
     summary="Find what is wrong, and say what to type next.",
-    options=(Option(name="deep", about="start every server and ask for its tools"),),
+    options=(
+        Option(name="deep", about="start every server and ask for its tools"),
+        Option(
+            name="fix", about="run the commands that mend something and change nothing of yours"
+        ),
+    ),
     details="The exit code is 1 when something is wrong, not when it could be better.",
+    examples=("switchboard doctor", "switchboard doctor --deep", "switchboard doctor --fix"),
 )
 
 # Otherwise npm tries for more than a minute before it says why it cannot fetch anything.
@@ -82,6 +100,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     vault: str = ""
     findings: tuple[Finding, ...]
     started: tuple[Server, ...] = ()
+    # Commands that were run, and what one said that failed.
+    fixed: tuple[Fixed, ...] = ()
 
     def exit_code(self) -> int:
         return FAILED if any(each.severity == "error" for each in self.findings) else DONE
@@ -110,6 +130,9 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
             yield f"{note.subject:<10} {note.message}"
             if note.hint:
                 yield hint(style, note.hint)
+        yield from self._wrongs(style)
+
+    def _wrongs(self, style: Style) -> Iterator[str]:
         for finding in self._with("error", "warning"):
             yield ""
             mark = style.red if finding.severity == "error" else style.yellow
@@ -117,6 +140,10 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
             yield f"{mark(finding.severity + ':')} {subject}: {finding.message}"
             if finding.hint:
                 yield hint(style, finding.hint)
+        if self.fixed:
+            yield ""
+        for each in self.fixed:
+            yield f"ran `{each.command}`" + (f": {each.reason}" if each.reason else "")
         if not self._with("error", "warning"):
             yield ""
             yield style.green("nothing is wrong")
@@ -126,6 +153,17 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
 
 
 def run(request: CommandRequest) -> Report:
+    report = _look(request)
+    if not request.arguments.has("fix"):
+        return report
+    check_consent(request)
+    remedies = dict.fromkeys(each.remedy for each in report.findings if each.remedy)
+    fixed = tuple(run_remedy(each, request) for each in remedies)
+    # What is left is told as it is now.
+    return replace(_look(request) if fixed else report, fixed=fixed)
+
+
+def _look(request: CommandRequest) -> DoctorReport:
     places = find_places(request.environ, request.workspace, [])
     # Where nothing can be kept, what else is wrong follows from that.
     findings = [*about_home(places.home)]
@@ -135,15 +173,20 @@ def run(request: CommandRequest) -> Report:
     try:
         settings = usable_for(request)
     except ConfigInvalid as error:
-        findings += [_finding(each, error.workspace) for each in error.problems]
+        findings += [_finding(each, error.workspace, error.user_home) for each in error.problems]
     if settings is not None:
         broken = (each for file in settings.broken for each in file.problems)
-        findings += [_finding(each, settings.workspace) for each in broken]
-        findings += [_finding(each, settings.workspace) for each in settings.warnings]
+        findings += [
+            _finding(each, settings.workspace, settings.user_home)
+            for each in (*broken, *settings.warnings)
+        ]
         findings += _about_trust(settings)
         findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
+        findings += _about_rules(settings)
         findings += _about_sandbox(settings)
+        if any(each.limits and each.sandbox_profile != "none" for each in settings.servers):
+            findings += about_groups(places_from(dict(request.environ)))
         findings += about_port(settings.listener)
         if has_vault(settings):
             # Ciphers take a while to load, and few have a vault.
@@ -157,11 +200,13 @@ def run(request: CommandRequest) -> Report:
 
             findings += login_findings(settings, request.environ)
         findings += egress_findings(request)
+        findings += refused_findings(settings, request.environ)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
             started = asyncio.run(_start(request, settings, findings))
     findings += about_daemons(places_from(dict(request.environ)))
+    findings += dead_entries(request, places)
     return DoctorReport(
         versions=_versions(),
         runners=runner_versions(settings.servers, request.environ) if settings else {},
@@ -179,9 +224,9 @@ def run(request: CommandRequest) -> Report:
     )
 
 
-def _finding(problem: Problem, workspace: str) -> Finding:
-    place = shown_origin("", problem.path, problem.line, workspace)
-    subject = f"{place} {problem.key}" if problem.key else place
+def _finding(problem: Problem, workspace: str, user_home: str) -> Finding:
+    where = place(problem, workspace=workspace, user_home=user_home)
+    subject = f"{where} {problem.key}" if problem.key else where
     return Finding(
         severity=problem.severity, subject=subject, message=problem.message, hint=problem.hint
     )
@@ -191,7 +236,8 @@ def _guard(settings: Settings) -> str:
     origin = settings.guard_from
     place = "by default"
     if origin is not None:
-        place = f"from {shown_origin(origin.scope, origin.path, origin.line, settings.workspace)}"
+        roots = (settings.workspace, settings.user_home)
+        place = f"from {shown_origin(origin.scope, origin.path, origin.line, *roots)}"
     return f"{'on' if settings.is_guarded else 'off'} ({place})"
 
 
@@ -224,7 +270,9 @@ def _about_folder(settings: Settings) -> Iterator[Finding]:
 
 
 def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not (settings.servers or settings.untrusted or settings.omitted or settings.sources):
+    found = settings.servers or settings.untrusted or settings.omitted or settings.sources
+    # What stands in a file that cannot be read is no less configured.
+    if not (found or settings.broken):
         yield Finding(
             severity="warning",
             subject=settings.workspace,
@@ -232,13 +280,15 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
             hint="switchboard add NAME -- COMMAND",
         )
     for entry in settings.servers:
+        at = f"mcp_servers.{entry.name}"
         if entry.transport == "stdio" and program_of(entry, environ) is None:
             yield Finding(
                 severity="error",
                 subject=entry.name,
                 message=f"the command `{entry.command}` was not found",
                 hint=words_in_command(entry.command)
-                or f"install it, or: switchboard config explain mcp_servers.{entry.name}.command",
+                or "install it, or see who names it: "
+                + shlex.join(("switchboard", "config", "explain", f"{at}.command")),
             )
         for name, reference in texts_with_secrets(entry):
             kind, _, variable = reference.partition(":")
@@ -249,6 +299,20 @@ def _about_servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[F
                     message=f"the secret `{name}` has no value: `{variable}` is not set",
                     hint=f"export {variable}=…",
                 )
+
+
+def _about_rules(settings: Settings) -> Iterator[Finding]:
+    for name in settings.approvals.allow:
+        rule = rule_by_name(name, settings)
+        for wrong in rule.wrongs():
+            yield Finding(severity="warning", subject="approvals.allow", message=wrong)
+        if rule.covers:
+            yield Finding(
+                severity="note",
+                subject="rule",
+                message=f"`{visible(name)}` means tools of {', '.join(map(visible, rule.covers))}",
+                hint="switchboard approvals rules --tools",
+            )
 
 
 def has_vault(settings: Settings) -> bool:
@@ -287,9 +351,11 @@ async def _start(
     async with own_caller(settings, environ) as caller:
         asked = caller.introspect(IntrospectRequest(), hear=partial(tell_news, request.talk))
         suites = (await asked).suites
+    told = {each.subject for each in findings if each.severity == "error"}
+    told = {shown_name(each, settings.suites) for each in settings.servers if each.name in told}
     for suite in suites:
-        # That a server is left out was told without a start.
-        if suite.failure and suite.failure.reason != "server-left-out":
+        # What keeps a server from starting was told without a start, as that it is left out.
+        if suite.failure and suite.failure.reason != "server-left-out" and suite.suite not in told:
             text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())
             findings.append(
                 Finding(

@@ -4,12 +4,12 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from switchboard.cli.moments import utc_time
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.control.client import running_daemon
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
@@ -76,7 +76,7 @@ def run(request: CommandRequest) -> Report:
 
 def _dated(event: dict[str, Any]) -> dict[str, Any]:
     """The event with its time as other reports write it, beside the number."""
-    return {**event, "time": utc_time(float(event["at"]))}
+    return {**event, "time": stamped(float(event["at"]))}
 
 
 def _shown(event: dict[str, Any], style: Style) -> str:

@@ -1,19 +1,17 @@
 """`switchboard init`: prepare a workspace. Nothing that exists is changed."""
 
 import os
-import sys
+import shlex
 from collections.abc import Iterator
-from shutil import which
 from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.clients import ClientLines, stdio_lines
 from switchboard.cli.verbs.parts.home_check import check_home
+from switchboard.cli.verbs.parts.hosts.here import HostHere, known_hosts
 from switchboard.cli.verbs.parts.importing.foreign_servers import (
     ImportedServer,
     UnreadFile,
@@ -34,7 +32,7 @@ from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(
     verb="init",
-    summary="Prepare this workspace, and show the lines that make it known to your clients.",
+    summary="Prepare this workspace, and say what is left to do.",
     options=(
         Option(name="import", about="take over the servers that other clients keep here"),
         Option(name="dry-run", about="say what would be done, and do nothing"),
@@ -60,26 +58,31 @@ class Step(Struct, frozen=True, kw_only=True):
     state: Literal["written", "kept", "planned"]
 
 
-class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
-    """What was prepared, and what remains to be done in the clients."""
+class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/2"):
+    """What was prepared, and what remains to be done."""
 
     workspace: str
     dry_run: bool
     files: tuple[Step, ...]
     imported: tuple[ImportedServer, ...]
-    # Files of other clients that are none.
+    # Files of other clients that cannot be read.
     unread: tuple[UnreadFile, ...] = ()
     # Servers of other clients that `--import` would take over.
     importable: int
-    clients: tuple[ClientLines, ...]
+    # The hosts of this machine.
+    hosts: tuple[HostHere, ...] = ()
     # Whether your own servers may start in the folder, and what speaks against it.
     folder_trusted: bool = False
     folder_reason: str = ""
+    # Whether there are servers here by now, and those among them that wait for trust.
+    has_servers: bool = False
+    waiting: tuple[str, ...] = ()
 
     def exit_code(self) -> int:
         return FAILED if self.unread else DONE
 
     def lines(self, style: Style) -> Iterator[str]:
+        del style
         words = {"written": "wrote", "kept": "kept", "planned": "would write"}
         for step in self.files:
             yield f"{words[step.state]} {step.path}"
@@ -89,18 +92,9 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             yield f"left {unread.file} as a whole: {unread.reason}"
         if self.folder_trusted:
             yield "trusted this folder: your own servers may start in it"
-        for lines in self.clients:
-            yield ""
-            place = f"put into {lines.file}" if lines.file else "run"
-            yield f"{style.bold(lines.client)}: {place}"
-            yield from (f"  {line}" for line in lines.text.splitlines())
-            if lines.beside:
-                yield f"  and into {lines.beside_file or lines.file}:"
-                yield f"  {lines.beside}"
-            if lines.why:
-                yield f"  ({lines.why})"
 
     def notes(self, style: Style) -> Iterator[str]:
+        """What remains to be done, in the order in which it is done."""
         yield ""
         if not self.folder_trusted and self.folder_reason:
             yield hint(style, f"{self.folder_reason}; to let your servers start in it: {_TRUST}")
@@ -110,10 +104,19 @@ class InitReport(Report, frozen=True, kw_only=True, tag="switchboard.init/1"):
             files = ", ".join(dict.fromkeys(each.file for each in copied))
             names = ", ".join(each.name for each in copied)
             yield f"the clients of {files} still start these servers themselves: {names}"
-            yield hint(style, f"remove them from {files}, and put the lines above in their place")
-            yield hint(style, "look at what would run, then: switchboard trust --all")
-        else:
+            yield hint(style, f"remove them from {files}")
+        if self.waiting:
+            names = shlex.join(self.waiting) if len(self.waiting) == 1 else "--all"
+            yield hint(style, f"look at what would run, then: switchboard trust {names}")
+        elif not self.has_servers and not self.importable:
             yield hint(style, "switchboard add NAME -- COMMAND")
+        if without := [each.title for each in self.hosts if not each.has_us]:
+            names = ", ".join(without)
+            yield hint(
+                style, f"to put the servers of {names} behind Switchboard: switchboard setup"
+            )
+        elif not self.hosts:
+            yield hint(style, "no host was found; to make one know us: switchboard install HOST")
 
 
 def _imported_lines(server: ImportedServer, verb: str) -> Iterator[str]:
@@ -156,6 +159,7 @@ def run(request: CommandRequest) -> Report:
             places.home, TrustOffer(workspace=places.workspace, folder=folder), "approved", "init"
         )
         trust_folder(places.home, places.workspace, identity=folder)
+    settings = settings_for(request, trust_workspace="0")
     return InitReport(
         workspace=places.workspace,
         dry_run=dry_run,
@@ -169,30 +173,10 @@ def run(request: CommandRequest) -> Report:
         # They matter only to who wants to import them.
         unread=tuple(unread) if is_importing else (),
         importable=sum(not candidate.reason for candidate in found),
-        clients=_clients(request),
+        hosts=tuple(known_hosts(request, places)),
+        has_servers=any(entries(settings)),
+        waiting=tuple(entry.name for entry in settings.untrusted),
     )
-
-
-def _clients(request: CommandRequest) -> tuple[ClientLines, ...]:
-    """The lines for every host, by the configuration as it is now."""
-    settings = settings_for(request, trust_workspace="0")
-    entries_ = (*settings.servers, *settings.untrusted)
-    references = [each for entry in entries_ for each in references_of(entry)]
-    variables = {
-        name for kind, _, name in (each.partition(":") for each in references) if kind == "env"
-    }
-    return stdio_lines(
-        program(), is_guarded=settings.is_guarded, variables=variables | settings.variables
-    )
-
-
-def program() -> str:
-    """How a client starts this very Switchboard."""
-    own = os.path.join(sys.prefix, "bin", "switchboard")
-    on_path = which("switchboard")
-    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(own):
-        return "switchboard"
-    return own if os.access(own, os.X_OK) else on_path or "switchboard"
 
 
 def _write(path: str, *, dry_run: bool) -> Step:

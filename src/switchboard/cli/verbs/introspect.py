@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 from switchboard.cli.render import as_json, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.board import ACCOUNT, IN_PROCESS, WORKTREE, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, IntrospectedSuite, Subtool
 from switchkit.cli.columns import counted
@@ -33,6 +33,7 @@ USAGE = Usage(
     options=(
         Option(name="full", about="show whole descriptions instead of summaries"),
         ACCOUNT,
+        WORKTREE,
         IN_PROCESS,
     ),
     examples=("switchboard introspect", "switchboard introspect notes_suite add_note"),
@@ -92,13 +93,16 @@ class _Parameter(Struct):
 
 
 def run(request: CommandRequest) -> Report:
-    name, account = request.arguments.word(0), request.arguments.one("account") or ""
-    if account and not name:
-        raise UsageError("`--account` needs a `SUITE`", "switchboard introspect SUITE --account A")
+    name = request.arguments.word(0)
+    chosen = {each: request.arguments.one(each) or "" for each in ("account", "worktree")}
+    for option, value in chosen.items():
+        if value and not name:
+            example = f"switchboard introspect SUITE --{option} {value}"
+            raise UsageError(f"`--{option}` needs a `SUITE`", example)
     wanted = IntrospectRequest(
         name=name,
         subtool=request.arguments.word(1),
-        account=account,
+        **chosen,
         full=request.arguments.has("full"),
     )
     answer = ask_board(request, wanted, IntrospectAnswer)

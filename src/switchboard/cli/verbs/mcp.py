@@ -4,14 +4,18 @@
 in this process, or is `mcp auth`.
 """
 
+from functools import partial
+
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.auth.login_options import account_option, login_options
 from switchboard.cli.verbs.parts.loading import followed_settings
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
-_AUTH_OPTIONS = ("no-browser", "device", "scope", "port", "account")
+_LOGIN = login_options("login: ")
+_ACCOUNT = account_option("auth: ")
 
 USAGE = Usage(
     verb="mcp",
@@ -23,11 +27,8 @@ USAGE = Usage(
     ),
     options=(
         Option(name="in-process", about="do without the daemon; so does SWITCHBOARD_IN_PROCESS=1"),
-        Option(name="no-browser", about="login: open no browser, and take a pasted answer too"),
-        Option(name="device", about="login: show a code to enter on another device"),
-        Option(name="scope", value="SCOPE", about="login: ask for this scope too", many=True),
-        Option(name="port", value="N", about="login: the port that the browser is led back to"),
-        Option(name="account", value="A", about="auth: which account of a server that has several"),
+        *_LOGIN,
+        _ACCOUNT,
     ),
     details=(
         "It is served by the daemon, which is started if need be and shared with others.\n"
@@ -48,10 +49,16 @@ def run(request: CommandRequest) -> Report:
         from switchboard.cli.verbs.parts.auth.commands import run_auth  # noqa: PLC0415
 
         return run_auth(request)
-    for name in _AUTH_OPTIONS:
-        if request.arguments.has(name):
-            verb = "mcp auth" if name == "account" else "mcp auth login"
-            raise UsageError(f"`--{name}` belongs to `{verb}`", "switchboard mcp --help")
+    for option in (*_LOGIN, _ACCOUNT):
+        if request.arguments.has(option.name):
+            verb = "mcp auth" if option is _ACCOUNT else "mcp auth login"
+            raise UsageError(f"`--{option.name}` belongs to `{verb}`", "switchboard mcp --help")
     settings, load = followed_settings(request, transport="stdio")
-    serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
+    serving = serve_stdio(
+        settings,
+        request.environ,
+        load=partial(load, settings.workspace),
+        load_tree=load,
+        is_pinned=request.is_pinned,
+    )
     return Silent(code=run_loop(serving))

@@ -1,5 +1,8 @@
 """`switchboard natural`: one server as an MCP server that takes plain words; a wrapper runs it."""
 
+from collections.abc import Callable
+from functools import partial
+
 from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
@@ -11,6 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.serve import run as run_loop
 from switchboard.daemon.serve import serve_stdio
 from switchboard.settings.sections import Settings
+from switchboard.settings.usable import StandIns
 from switchkit.cli.usage import Usage, Word
 
 USAGE = Usage(
@@ -26,8 +30,16 @@ def run(request: CommandRequest) -> Report:
     name = request.arguments.word(0)
     settings, load = followed_settings(request, transport="stdio")
     alone = _alone(settings, name)
-    served = serve_stdio(alone, request.environ, load=lambda good: _alone(load(good), name))
+    served = serve_stdio(
+        alone, request.environ, load=partial(_again, load, settings.workspace, name)
+    )
     return Silent(code=run_loop(served))
+
+
+def _again(
+    load: Callable[[str, StandIns], Settings], workspace: str, name: str, last_good: StandIns
+) -> Settings:
+    return _alone(load(workspace, last_good), name)
 
 
 def _alone(settings: Settings, name: str) -> Settings:

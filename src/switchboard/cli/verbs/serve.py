@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
@@ -68,7 +69,13 @@ def run(request: CommandRequest) -> Report:
         from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
         from switchboard.daemon.serve import serve_stdio  # noqa: PLC0415
 
-        serving = serve_stdio(settings, request.environ, load=load, is_pinned=request.is_pinned)
+        serving = serve_stdio(
+            settings,
+            request.environ,
+            load=partial(load, settings.workspace),
+            load_tree=load,
+            is_pinned=request.is_pinned,
+        )
         return Silent(code=run_loop(serving))
     by_variable = f"${_TOKEN}" if request.environ.get(_TOKEN) else ""
     token_from = by_variable or os.path.join(settings.home, "http-token")
@@ -86,7 +93,12 @@ def run(request: CommandRequest) -> Report:
     from switchboard.daemon.serve_http import serve_http  # noqa: PLC0415
 
     listening = serve_http(
-        settings, request.environ, ready=show, load=load, is_pinned=request.is_pinned
+        settings,
+        request.environ,
+        ready=show,
+        load=partial(load, settings.workspace),
+        load_tree=load,
+        is_pinned=request.is_pinned,
     )
     return Silent(code=run_loop(listening))
 

@@ -1,22 +1,28 @@
 """`switchboard tokens`: what a model reads before its first word, with suites and without."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.table import TOKENIZER, loaded
+from switchboard.cli.verbs.parts.auditing.session_model import (
+    ASSUMPTIONS,
+    SEARCH,
+    SERVERS,
+    TOOLS,
+    Discovery,
+    session_tokens_of,
+)
 from switchboard.cli.verbs.parts.auditing.session_tokens import LAST, session_tokens
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
+from switchboard.cli.verbs.parts.tool_tokens import ENCODING, count_of
 from switchboard.control.requests import TokensRequest
-from switchboard.control.tools import Failure, ServerTools, Subtool, TokensAnswer
+from switchboard.control.tools import PLAIN, Failure, ListedPreset, ServerTools, TokensAnswer
+from switchboard.core.addresses import address_of
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
-
-ENCODING = "o200k_base"
 
 USAGE = Usage(
     verb="tokens",
@@ -29,11 +35,15 @@ USAGE = Usage(
         "Every server is started and asked for its tools. `direct` is what a model reads when a\n"
         "client connects to the servers themselves: name, description and input schema of each\n"
         f"tool. `shown` is the same for what it reads here. Counted with {ENCODING}, offline.\n"
+        "The second table compares the values of `surface_tokens`, and what a typical session\n"
+        "costs with each; `all suites` is what is listed where none is written.\n"
         "`--session` sums up what a model wrote to call tools and read of their answers, from the\n"
         "audit log, which holds estimates; `switchboard status` shows the sessions."
     ),
     examples=("switchboard tokens", f"switchboard tokens --session {LAST}"),
 )
+
+DIRECT = "direct"
 
 
 class ServerTokens(Struct, frozen=True, kw_only=True):
@@ -48,6 +58,18 @@ class ServerTokens(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
+class SurfaceTokens(Struct, frozen=True, kw_only=True):
+    """One way to show all tools. What a session costs is estimated; see `session_model`."""
+
+    surface: str
+    tools: int
+    listing: int
+    session: int
+    session_saved_percent: float
+    # Whether it is what the settings say.
+    is_in_use: bool = False
+
+
 class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"):
     """Every server that could be asked, and the sum of those."""
 
@@ -57,6 +79,8 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
     direct: int
     shown: int
     saved_percent: float
+    # Ways to show all of these tools, and what a typical session costs with each.
+    surfaces: tuple[SurfaceTokens, ...] = ()
 
     def exit_code(self) -> int:
         return FAILED if any(server.failure for server in self.servers) else DONE
@@ -72,6 +96,20 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
         rows.append(_row("total", self.tools, self.direct, self.shown, self.saved_percent))
         heads = ("SUITE", "TOOLS", "DIRECT", "SHOWN", "SAVED")
         yield from columns(heads, rows, style, right=(1, 2, 3, 4))
+        if self.surfaces:
+            yield ""
+            heads = ("SURFACE", "LISTED", "LISTING", "SESSION", "SAVED")
+            rows = [
+                _row(
+                    f"{each.surface} (in use)" if each.is_in_use else each.surface,
+                    each.tools,
+                    each.listing,
+                    each.session,
+                    each.session_saved_percent,
+                )
+                for each in self.surfaces
+            ]
+            yield from columns(heads, rows, style, right=(1, 2, 3, 4))
 
     def notes(self, style: Style) -> Iterator[str]:
         if not self.servers:
@@ -81,14 +119,11 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
             if server.failure:
                 yield f"{style.red('error:')} {server.suite}: {server.failure.message}"
                 yield hint(style, "switchboard doctor --deep")
-
-
-class _Read(Struct, rename="camel"):
-    """What of a tool reaches a model."""
-
-    name: str
-    description: str
-    input_schema: Raw
+        if self.surfaces:
+            yield f"SESSION is estimated: {ASSUMPTIONS}"
+            best = min(self.surfaces, key=lambda each: each.session)
+            if not best.is_in_use and best.surface not in {DIRECT, PLAIN}:
+                yield hint(style, f'write `surface_tokens = "{best.surface}"` into config.toml')
 
 
 def run(request: CommandRequest) -> Report:
@@ -107,13 +142,57 @@ def run(request: CommandRequest) -> Report:
         direct=direct,
         shown=shown,
         saved_percent=_saved(direct, shown),
+        surfaces=tuple(_surfaces(answer, counted, direct)),
     )
+
+
+def _surfaces(
+    answer: TokensAnswer, counted: Sequence[ServerTokens], direct: int
+) -> Iterator[SurfaceTokens]:
+    """Direct connections, and every way to show the same tools through Switchboard."""
+    if not counted or not answer.presets:
+        return
+    tools = sum(server.tools for server in counted)
+    whole = session_tokens_of(direct, Discovery())
+    yield SurfaceTokens(
+        surface=DIRECT, tools=tools, listing=direct, session=whole, session_saved_percent=0.0
+    )
+    introspection = direct / len(counted)
+    for preset in answer.presets:
+        listing = sum(map(count_of, preset.tools))
+        session = session_tokens_of(listing, _discovery(preset, answer, tools, introspection))
+        yield SurfaceTokens(
+            surface=preset.name,
+            tools=len(preset.tools),
+            listing=listing,
+            session=session,
+            session_saved_percent=_saved(whole, session),
+            is_in_use=preset.is_in_use,
+        )
+
+
+def _discovery(
+    preset: ListedPreset, answer: TokensAnswer, tools: int, introspection: float
+) -> Discovery:
+    """What has to be found out before the tools of a session can be called."""
+    listed = {each.name for each in preset.tools}
+    suites = {server.suite for server in answer.servers}
+    if suites <= listed:
+        return Discovery(trips=SERVERS, tokens=SERVERS * introspection)
+    said = "\n".join(each.summary for each in preset.tools)
+    told = sum(
+        f"\n{address_of(server.suite, tool.name)}(" in said
+        for server in answer.servers
+        for tool in server.tools
+    )
+    trips = TOOLS * (1 - told / max(1, tools))
+    return Discovery(trips=trips, tokens=trips * SEARCH)
 
 
 def _measured(each: ServerTools) -> ServerTokens:
     if each.failure:
         return ServerTokens(server=each.server, suite=each.suite, failure=each.failure)
-    direct, shown = (sum(map(_count, tools)) for tools in (each.tools, each.shown))
+    direct, shown = (sum(map(count_of, tools)) for tools in (each.tools, each.shown))
     return ServerTokens(
         server=each.server,
         suite=each.suite,
@@ -122,11 +201,6 @@ def _measured(each: ServerTools) -> ServerTokens:
         shown=shown,
         saved_percent=_saved(direct, shown),
     )
-
-
-def _count(tool: Subtool) -> int:
-    read = _Read(tool.name, tool.summary, tool.input_schema)
-    return loaded(TOKENIZER).count_tokens(msgspec.json.encode(read).decode(), ENCODING)
 
 
 def _saved(direct: int, shown: int) -> float:

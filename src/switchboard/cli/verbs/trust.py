@@ -2,8 +2,10 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
@@ -11,7 +13,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.home_check import check_home, told_of_home
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
-from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem, trust_items
+from switchboard.cli.verbs.parts.trusting.trust_items import DEV, TrustItem, trust_items
 from switchboard.providers.table import TABLE
 from switchboard.settings.consent.trust_record import folder_now, read_trust
 from switchboard.settings.sections import Settings
@@ -45,16 +47,27 @@ USAGE = Usage(
             value="HEX",
             about="what you were shown, as `--json` tells it; needed without a terminal",
         ),
+        Option(
+            name="dev",
+            about="servers that you write: a change of their files does not ask again",
+        ),
         Option(name="revoke", about="take trust back instead"),
     ),
     details=(
         "A server of a workspace can run any program, so it waits until you have looked at it.\n"
         "Trust holds for exactly what is shown: a change of the command asks again.\n"
         "You are shown all of it, and asked; a client of Switchboard cannot answer for you.\n"
+        "With --dev whoever can write here, an agent too, decides what those servers run, with\n"
+        "your rights unless they have a sandbox; a change of their entries still asks again.\n"
         "The folder is trusted apart from it: in one that is not, your own servers start in empty\n"
         "folders, not there."
     ),
-    examples=("switchboard trust", "switchboard trust notes", "switchboard trust --all"),
+    examples=(
+        "switchboard trust",
+        "switchboard trust notes",
+        "switchboard trust --all",
+        "switchboard trust --dev notes",
+    ),
 )
 
 
@@ -68,6 +81,7 @@ class Done(Struct, frozen=True, kw_only=True):
 class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
     """What was changed, and how things stand now."""
 
+    is_paged: ClassVar[bool] = True
     workspace: str
     # Of everything that waits, the folder with it: what `--all` agrees to.
     fingerprint: str = ""
@@ -153,6 +167,10 @@ def _check(arguments: Arguments) -> bool:
     names = arguments.words
     if arguments.has("fingerprint") and (arguments.has("list") or arguments.has("revoke")):
         raise UsageError("`--fingerprint` is for what is to be trusted", "leave it out")
+    if arguments.has("dev") and (not names or arguments.has("revoke")):
+        raise UsageError("`--dev` is for servers by name", "switchboard trust --dev NAME")
+    if arguments.has("dev") and arguments.has("fingerprint"):
+        raise UsageError("`--dev` is asked about at a terminal", "leave `--fingerprint` out")
     if names and arguments.has("all"):
         raise UsageError("`--all` needs no names", f"switchboard trust {' '.join(names)}")
     with_folder = arguments.has("folder") or arguments.has("all")
@@ -180,13 +198,18 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
     for each in wanted:
         if each.left_out and names:
             raise server_left_out(each.name, each.left_out)
-    offer = _offer(settings, [each for each in wanted if each.waits], with_folder=with_folder)
+    waiting = [each for each in wanted if each.waits]
+    is_dev = request.arguments.has("dev")
+    if is_dev and (other := next((each for each in waiting if each.kind != "server"), None)):
+        raise UsageError(f"`{other.name}` is no server, and `--dev` is for those", "leave it out")
+    shown = [replace(each, details=(*each.details, DEV)) for each in waiting] if is_dev else waiting
+    offer = _offer(settings, shown, with_folder=with_folder)
     if not (offer.entries or offer.folder):
         return Done()
     channel = agreed(request, offer)
     write_down(settings.home, offer, "approved", channel)
     prints = {each.fingerprint for each in offer.entries}
-    done = trust(settings, prints=prints, environ=request.environ) if prints else []
+    done = trust(settings, prints=prints, environ=request.environ, is_dev=is_dev) if prints else []
     changed = bool(offer.folder) and trust_folder(
         settings.home, settings.workspace, identity=offer.folder
     )

@@ -15,7 +15,7 @@ from switchkit.cli.usage import Option, Usage, Word
 
 USAGE = Usage(
     verb="unwrap",
-    summary="Take the wrapper of a child away: its file is again what it was, byte for byte.",
+    summary="Remove the wrapper of a child: its file is again what it was, byte for byte.",
     words=(Word(name="NAME", about="the name of the child", is_name=True),),
     options=(
         Option(name="force", about="also when files of the wrapper have changed; those stay"),

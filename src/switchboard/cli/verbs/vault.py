@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
+from switchboard.cli.render import hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
@@ -38,6 +39,7 @@ from switchboard.vault.references import (
 )
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
+_ACTIONS = ("put", "list", "delete", "rotate", "unlock", "lock", "doctor")
 _KEYS: tuple[KeyChoice, ...] = ("keychain", "key-file", "own-key-file", "passphrase")
 
 USAGE = Usage(
@@ -46,8 +48,9 @@ USAGE = Usage(
     words=(
         Word(
             name="ACTION",
-            about="what to do",
-            choices=("put", "list", "delete", "rotate", "unlock", "lock", "doctor"),
+            about="what to do; without one, `list`",
+            optional=True,
+            choices=_ACTIONS,
         ),
         Word(
             name="REFERENCE",
@@ -59,7 +62,7 @@ USAGE = Usage(
     ),
     options=(
         Option(name="key", value="WHERE", about="rotate: where the new key is", choices=_KEYS),
-        Option(name="values", about="rotate: encrypt every value anew, too"),
+        Option(name="values", about="rotate: re-encrypt every value, too"),
         Option(name="passphrase-fd", value="N", about="read the passphrase from a descriptor"),
     ),
     details=(
@@ -80,7 +83,7 @@ USAGE = Usage(
 
 
 def run(request: CommandRequest) -> Report:
-    action, *rest = request.arguments.words
+    action, *rest = request.arguments.words or ("list",)
     if action not in ("put", "delete") and rest:
         raise UsageError(f"`vault {action}` takes no reference")
     if action in ("put", "delete") and not rest:
@@ -92,7 +95,12 @@ def run(request: CommandRequest) -> Report:
         case "put":
             return _put(request, settings, rest)
         case "list":
-            return VaultListReport(secrets=tuple(_listed(settings, _open(request, settings))))
+            secrets = tuple(_listed(settings, _open(request, settings)))
+            if not request.arguments.words and not request.talk.is_silent:
+                request.talk.say(
+                    hint(request.talk.style, f"switchboard vault {'|'.join(_ACTIONS)}")
+                )
+            return VaultListReport(secrets=secrets)
         case "delete":
             return _delete(request, settings, rest)
         case "rotate":

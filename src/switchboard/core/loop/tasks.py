@@ -30,6 +30,12 @@ class TaskSet:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def take(self, task: "asyncio.Task[Any]") -> None:
+        """Own a task that runs already."""
+        if not task.done():
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
     def __len__(self) -> int:
         """How many still run."""
         return len(self._tasks)

@@ -58,7 +58,7 @@ def written_out(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(letter if _is_plain(letter) else _code(letter) for letter in text)
+    return "".join(letter if _is_plain(letter) else code_of(letter) for letter in text)
 
 
 def blanks_counted(text: str) -> str:
@@ -67,7 +67,7 @@ def blanks_counted(text: str) -> str:
     A hundred lines of nothing would push what follows out of sight.
     """
     for mark in "⟦⟧":
-        text = text.replace(mark, _code(mark))
+        text = text.replace(mark, code_of(mark))
     return _LONG_RUNS.sub(_counted, text)
 
 
@@ -85,6 +85,7 @@ def _is_plain(letter: str) -> bool:
     return letter == " " or (letter.isprintable() and not _BLANKS.match(letter))
 
 
-def _code(letter: str) -> str:
+def code_of(letter: str) -> str:
+    """A letter as its code, as JSON and Python write it."""
     number = ord(letter)
     return f"\\u{number:04x}" if letter <= "\uffff" else f"\\U{number:08x}"

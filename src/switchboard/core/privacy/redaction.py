@@ -38,6 +38,10 @@ _PRIVATE_KEY = re.compile(
 )
 
 
+# The keys and indices that lead to a value.
+Place = tuple[str | int, ...]
+
+
 class Redacted:
     """A value without its secrets, and where they stood."""
 
@@ -46,14 +50,17 @@ class Redacted:
         self.places = places
 
 
-def redacted_arguments(arguments: Any, schema: Any, by_value: Redact) -> Redacted:
+def redacted_arguments(
+    arguments: Any, schema: Any, by_value: Redact, borrowed: Iterable[Place] = ()
+) -> Redacted:
     """Arguments as a person is to judge them: without known secrets and what the schema marks.
 
     Nothing is hidden for its name or its shape. Whoever writes the arguments chooses both, and
-    could hide what matters most from the person who decides.
+    could hide what matters most from the person who decides. Nor does a schema hide what was
+    borrowed from the result of some server: its user has not typed it, and never seen it.
     """
-    walk = _Walk(schema, by_value)
-    return Redacted(walk.value(arguments, schema, "", 0), tuple(walk.places))
+    walk = _Walk(schema, by_value, tuple(borrowed))
+    return Redacted(walk.value(arguments, schema, "", ()), tuple(walk.places))
 
 
 def redacted_text(text: str, by_value: Redact = NO_SECRETS) -> str:
@@ -104,30 +111,38 @@ def _names_secret(name: str) -> bool:
     return is_secret_name(name.lstrip("-").replace("-", "_"))
 
 
+_SECRET: Mapping[str, Any] = {"writeOnly": True}
+
+
 class _Walk:
     """Goes through arguments and their schema side by side."""
 
-    def __init__(self, root: Any, by_value: Redact) -> None:
+    def __init__(self, root: Any, by_value: Redact, borrowed: tuple[Place, ...]) -> None:
         self._root = root
         self._by_value = by_value
+        self._borrowed = borrowed
         self.places: list[str] = []
 
-    def value(self, value: Any, schema: Any, place: str, depth: int) -> Any:
+    def value(self, value: Any, schema: Any, place: str, steps: Place) -> Any:
         schemas = self._expand(schema, set())
-        if any(_marks_secret(each) for each in schemas):
-            return self._hide(value, place, "marked as a secret by the tool")
+        marked: list[Any] = []
+        if not self._is_borrowed(steps) and any(_marks_secret(each) for each in schemas):
+            if not self._has_borrowed(steps):
+                return self._hide(value, place, "marked as a secret by the tool")
+            # All of it is secret but for that part.
+            marked.append(_SECRET)
         if isinstance(value, dict):
             members = cast("dict[str, Any]", value)
             return {
                 # A key can carry a secret as well as a value can.
-                self._by_value(key): self._member(key, inner, schemas, place, depth)
+                self._by_value(key): self._member(key, inner, [*schemas, *marked], place, steps)
                 for key, inner in members.items()
             }
         if isinstance(value, list):
-            items = [each["items"] for each in schemas if "items" in each]
+            items = [each["items"] for each in schemas if "items" in each] + marked
             inner_schema: Any = {"allOf": items} if items else None
             return [
-                self.value(inner, inner_schema, f"{place}[{at}]", depth + 1)
+                self.value(inner, inner_schema, f"{place}[{at}]", (*steps, at))
                 for at, inner in enumerate(cast("list[Any]", value))
             ]
         # Numbers that keep their digits are a kind of text, and no secret.
@@ -138,20 +153,28 @@ class _Walk:
             return shown
         return value
 
+    def _is_borrowed(self, steps: Place) -> bool:
+        return any(steps[: len(each)] == each for each in self._borrowed)
+
+    def _has_borrowed(self, steps: Place) -> bool:
+        return any(each[: len(steps)] == steps for each in self._borrowed)
+
     def _member(
-        self, key: str, value: Any, schemas: list[Mapping[str, Any]], place: str, depth: int
+        self, key: str, value: Any, schemas: list[Mapping[str, Any]], place: str, steps: Place
     ) -> Any:
         # What is hidden is named in the question and in its record.
         shown = self._by_value(key)
         inner = f"{place}.{shown}" if place else shown
         found: list[Any] = []
         for each in schemas:
+            if each is _SECRET:
+                found.append(each)
             properties = each.get("properties")
             if isinstance(properties, dict) and key in properties:
                 found.append(cast("dict[str, Any]", properties)[key])
             elif isinstance(each.get("additionalProperties"), dict):
                 found.append(each["additionalProperties"])
-        return self.value(value, {"allOf": found} if found else None, inner, depth + 1)
+        return self.value(value, {"allOf": found} if found else None, inner, (*steps, key))
 
     def _hide(self, value: Any, place: str, why: str) -> str:
         self.places.append(place)

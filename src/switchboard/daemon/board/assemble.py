@@ -42,13 +42,14 @@ def assemble(settings: Settings, environ: Mapping[str, str]) -> Assembly:
     sources = list(configured(settings))
     listed = {source.key: source.specs(listing) for source in sources}
     specs: Sequence[ToolSpec] = [spec for each in listed.values() for spec in each.specs]
+    reserved = [spec for spec in specs if is_reserved(spec.name, spec.provider)]
+    usable = Catalog(spec for spec in specs if visibility.shows(spec.name) and spec not in reserved)
+    # Who arranges tells of others, and must not know what nobody may see.
+    specs = tuple(usable.tools.values())
     for source in sources:
         specs = source.arrange(specs, settings)
-    reserved = [spec for spec in specs if is_reserved(spec.name, spec.provider)]
-    catalog = Catalog(
-        spec for spec in specs if visibility.shows(spec.name) and spec not in reserved
-    )
-    omissions = [str(clash) for clash in catalog.clashes]
+    catalog = Catalog(specs)
+    omissions = [str(clash) for clash in usable.clashes]
     omissions += [f"the name `{spec.name}` is reserved ({spec.origin})" for spec in reserved]
     for refused in (refusals, *(each.refusals for each in listed.values())):
         omissions += [f"`{name}` is left out: {why}" for name, (why, _) in refused.items()]

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.approvals.queue import ApprovalQueue, new_id
+from switchboard.approvals.wording.names import named
 from switchboard.approvals.wording.prompt import prompt_of
 from switchboard.core.audit import AuditApproval, new_record
 from switchboard.core.channel import Channel
@@ -23,7 +24,7 @@ from switchboard.core.stores import AuditStore
 from switchboard.egress.answers.asked_before import MOST_QUESTIONS, AskedBefore
 from switchboard.egress.answers.decisions import EgressDecisions
 from switchboard.egress.refusals import EgressRefusal
-from switchboard.surface.askers import asker_of
+from switchboard.surface.asking.askers import asker_of
 from switchboard.wire.http_hosts import in_url
 from switchkit.platform import Unknown
 from switchkit.processes import ancestry
@@ -220,7 +221,7 @@ class EgressQuestions:
             session_id=f"{HOST_SESSION}{subject.server}",
             call_id="",
             tool=subject.server,
-            wish=f"{subject.server} wants to reach a host that is not on its list",
+            wish=f"{named(subject.server)} wants to reach a host that is not on its list",
             exactly=where,
             client=subject.server,
             facts=Facts(

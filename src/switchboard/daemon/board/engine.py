@@ -9,14 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.pool import ChildPool
-from switchboard.children.reaching.child_limits import ChildLimits
+from switchboard.children.reaching.child_limits import limits_of
 from switchboard.children.schema import ServerEntry
 from switchboard.children.sharing.sources import ChildSource
+from switchboard.children.trees.tree_children import TreeChildren
+from switchboard.children.trees.tree_choice import OtherTrees, TreeChoice, TreeGround
 from switchboard.core.faults import Fault
 from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet, close_all
@@ -27,12 +28,14 @@ from switchboard.core.stores import AuditStore
 from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
+from switchboard.daemon.board.call_books import BoardCalls
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
 from switchboard.daemon.board.secret_values import secret_values
 from switchboard.daemon.board.sharing.shared_pools import BoardPlace
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
+from switchboard.daemon.desk.used_tools import used_tools
 from switchboard.daemon.malloc import return_large_blocks
 from switchboard.directory.directory import OfferDirectory
 from switchboard.pipeline.gates.placement import PlacementGate
@@ -40,6 +43,7 @@ from switchboard.pipeline.order import build_road
 from switchboard.procs.limits import leave_no_core
 from switchboard.providers.context import Context, GuardedRoad, State
 from switchboard.providers.table import is_reserved, source_of
+from switchboard.results.store import ResultStore
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.consent.start_watch import start_watch
 from switchboard.settings.sections import Settings
@@ -62,8 +66,8 @@ class Built(Struct, frozen=True, eq=False, kw_only=True):
     pipeline: Next
     directory: Directory
     providers: Mapping[str, Provider]
-    # Where its children come from.
-    children: Sequence[ChildSource]
+    # Where its children come from, by the names of their servers.
+    sources: Mapping[str, ChildSource]
 
     @property
     def tasks(self) -> TaskProvider:
@@ -84,6 +88,8 @@ class Engine:
         events: Events,
         *,
         workspace: str,
+        # What serves in other worktrees.
+        others: OtherTrees,
         sessions: Collection[str] = (),
         shared_children: SharedChildren | None = None,
         # Where it is remembered what children offer.
@@ -105,6 +111,9 @@ class Engine:
             if shared_children is not None
             else cast("Reaper", self._own_reaper)
         )
+        self._others = others
+        # What following servers know of sessions; nothing where none follows.
+        self._ground: TreeGround | None = None
         caches = ListingCaches(home) if home else None
         # The pools that it shares with other boards, where there are others.
         self._shared = (
@@ -140,6 +149,7 @@ class Engine:
             book=self._book,
             logins=self._open_logins,
             egress=self.egress,
+            workspace=workspace,
             log_of=(
                 (lambda entry: shared_children.stderr_logs.of((workspace, entry.name)))
                 if shared_children is not None
@@ -148,11 +158,13 @@ class Engine:
         )
         self._announce = announce
         self._guard: Guard | None = None
+        self._calls = BoardCalls(self._shared_children)
         self._runs: RunService | None = None
         self._logins: Logins | None = None
         # What the first board says of the home; every other says the same of it.
         self._settings: Settings | None = None
         self._state = State()
+        self._results = shared_children.results if shared_children is not None else ResultStore()
         self._tasks = TaskSet()
         self.pool.on_changed.add(announce)
 
@@ -160,9 +172,7 @@ class Engine:
         """Where there is no daemon. Its environment is the client's, so no proxy is its own."""
         settings = lambda: cast("Settings", self._settings)  # noqa: E731 - known later
         egress = Egress(
-            self._events,
-            lambda: self._open_guard(settings()),
-            lambda: settings().approval_channel,
+            self._events, lambda: self._open_guard(settings()), lambda: settings().approval_channel
         )
         egress.workspaces = lambda: (workspace,)
         return egress
@@ -170,19 +180,8 @@ class Engine:
     def build(self, settings: Settings, assembly: Assembly) -> Built:
         """What runs the calls of a board with these settings."""
         self._settings = settings
-        limits = ChildLimits(
-            spawn_s=settings.timeouts.child_spawn_ms / 1000,
-            rpc_s=settings.timeouts.rpc_ms / 1000,
-            idle_s=settings.timeouts.idle_ms / 1000,
-            longest_s=settings.timeouts.longest_ms / 1000,
-        )
         shared = self._shared.finder() if self._shared is not None else None
-        sources = {
-            entry.name: self.pool.source(
-                entry, _limits_of(entry, settings.suites.get(entry.name, _DEFAULT), limits), shared
-            )
-            for entry in assembly.servers
-        }
+        sources = {entry.name: self._source(entry, settings, shared) for entry in assembly.servers}
         for pool in self.pools:
             pool.book.learn(secret_values(settings, self._environ))
         self._secrets.use(settings.home, settings.vault)
@@ -197,6 +196,7 @@ class Engine:
             servers=assembly.servers,
             children=sources,
             reaper=self._reaper,
+            results=self._results,
             events=self._events,
             state=self._state,
             book=self._book,
@@ -208,6 +208,7 @@ class Engine:
             guarded_road=partial(self._guarded_road, settings),
             open_way_out=self.egress,
             takes_up_runs=self._shared_children is not None,
+            used_tools=partial(used_tools, settings.home),
         )
         for key in assembly.listed:
             providers[key] = source_of(key).build(context)
@@ -221,6 +222,7 @@ class Engine:
         )
         providers[directory.key] = directory
         gates = self._gates(settings, providers) if settings.is_guarded else None
+        calls, receipts = self._calls.open(settings, self._hide)
         pipeline = build_road(
             providers,
             context.visibility,
@@ -228,13 +230,31 @@ class Engine:
             approval=gates.approval if gates is not None else None,
             audit=gates.audit if gates is not None else None,
             hide=self._hide,
+            kept=context.kept_results,
+            calls=calls,
+            receipts=receipts,
         )
         return Built(
             pipeline=pipeline,
             directory=directory,
             providers=providers,
-            children=tuple(sources.values()),
+            sources=sources,
         )
+
+    def _source(
+        self,
+        entry: ServerEntry,
+        settings: Settings,
+        shared: Callable[[ServerEntry], ChildPool] | None,
+    ) -> ChildSource:
+        suite = settings.suites.get(entry.name, _DEFAULT)
+        limits = limits_of(entry, settings.timeouts, suite.idle_ms)
+        source = self.pool.source(entry, limits, shared)
+        if not entry.follow:
+            return source
+        if self._ground is None:
+            self._ground = TreeGround(settings.workspace, settings.user_home, self._others)
+        return TreeChildren(TreeChoice(entry, source, self._ground))
 
     def retire(self, built: Built, needed: Iterable[Child]) -> None:
         """Nobody uses this board any more: let go of its children that no other needs."""
@@ -268,6 +288,7 @@ class Engine:
             ttl_s=ttl_s,
             user_home=settings.user_home,
             allow=settings.approvals.allow,
+            workspace=settings.workspace,
         )
 
     async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
@@ -339,7 +360,11 @@ class Engine:
         for pool in self.pools:
             pool.leave(session_id)
         self._state.leave(session_id)
+        if self._ground is not None:
+            self._ground.leave(session_id)
+        self._results.leave(session_id)
         self._leave_guard(session_id)
+        self._calls.leave(session_id)
 
     def _leave_guard(self, session_id: str) -> None:
         if self._guard is not None:
@@ -360,6 +385,7 @@ class Engine:
         async with AsyncExitStack() as then:
             if self._shared_children is None:
                 then.push_async_callback(self._close_guard)
+            then.push_async_callback(self._calls.aclose)
             if self._own_vaults is not None:
                 then.callback(self._own_vaults.close)
             if self._own_reaper is not None:
@@ -372,13 +398,3 @@ class Engine:
             then.callback(self.pool.on_changed.discard, self._announce)
             then.push_async_callback(self._state.aclose)
             await self._tasks.aclose()
-
-
-def _limits_of(entry: ServerEntry, own: SuiteSettings, limits: ChildLimits) -> ChildLimits:
-    """The limits of one server. What its suite changes is laid over the entry already."""
-    rpc_ms = entry.rpc_timeout_ms
-    return replace(
-        limits,
-        rpc_s=rpc_ms / 1000 if rpc_ms else limits.rpc_s,
-        idle_s=limits.idle_s if own.idle_ms is None else own.idle_ms / 1000,
-    )

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from switchboard.approvals.gate import ApprovalChannel, ApprovalGate
+from switchboard.approvals.lasting.rules import LastingRules
 from switchboard.approvals.pins import Pins
 from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import HOLD_S, QueueAsker
 from switchboard.approvals.request import ApprovalRequests, LaunchOf
-from switchboard.approvals.rules import LastingRules
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
@@ -27,6 +27,7 @@ from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, AuditStore
 from switchboard.core.tools import ToolSpec
+from switchboard.settings.consent.own_code import own_code
 
 
 class Gates(Struct, frozen=True, eq=False):
@@ -60,6 +61,7 @@ class Guard:
         ttl_s: float | None = None,
         user_home: str = "",
         allow: Sequence[str] = (),
+        workspace: str = "",
     ) -> Gates:
         """The gates of one board, where nobody is told what `hide` takes out.
 
@@ -83,7 +85,7 @@ class Guard:
             self._queue,
             Pins(self.approvals, by_value=hide),
             ApprovalTrail(events, self.audit),
-            rules=LastingRules(self.approvals, allow),
+            rules=LastingRules(self.approvals, allow, lambda launch: own_code(launch, workspace)),
             fallback=None if channel == "none" else QueueAsker(self._queue, hold_s=hold_s),
             channel=channel,
             tasks=self._asking,

@@ -15,8 +15,10 @@ Which variables those are is known only once the files have been read, so a boar
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -46,7 +48,8 @@ from switchboard.daemon.session_environment import (
     with_absolute_paths,
 )
 from switchboard.daemon.sessions.login_path import LoginPath
-from switchboard.ipc.protocol import EVERYTHING
+from switchboard.daemon.trees.unasked import UnaskedVariables
+from switchboard.ipc.protocol import ABI, EVERYTHING
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
 from switchboard.settings.usable import StandIns, last_readings, usable_settings
@@ -107,6 +110,26 @@ class BoardHandle:
         await self.reloader.look()
         self.settled = self.runtime.settings
 
+    async def be_visited(self) -> None:
+        """A session of another board comes here. It finds the folder that is there now."""
+        self.unused_since = time.monotonic()
+        if await asyncio.to_thread(lambda: self.runtime.is_replaced):
+            await self.reloader.reload()
+
+    @property
+    def is_visited(self) -> bool:
+        """Whether sessions of other boards have been here, and are to find it as they left it."""
+        if self.attachments or self.is_abandoned:
+            return False
+        return bool(self.runtime.sessions) or any(
+            child.connection.in_flight for child in self.runtime.needed()
+        )
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether its folder is gone, and nobody began there who could be told."""
+        return not self.attachments and not os.path.isdir(self.runtime.settings.workspace)
+
     def enter(self) -> None:
         self.attachments += 1
 
@@ -135,6 +158,8 @@ class BoardRegistry:
         self._login_path = LoginPath(shared_children.reaper)
         # The variables that were asked for last time, so that once is enough this time.
         self._names: dict[tuple[str, str, str], frozenset[str]] = {}
+        # The boards of other folders that sessions of a board have moved to.
+        self._trees: dict[tuple[BoardKey, str], BoardKey] = {}
 
     def __iter__(self) -> Iterator[BoardHandle]:
         return iter(tuple(self._handles.values()))
@@ -203,12 +228,17 @@ class BoardRegistry:
             assembly = await asyncio.to_thread(assemble, settings, environ)
             board = self._handles.get(key)
             if board is None:
-                return self._host(key, environ, settings, assembly)
+                return self._host(key, environ, settings, assembly, first_environ(hello).keys())
         await board.settle()
         return board
 
     def _host(
-        self, key: BoardKey, environ: dict[str, str], settings: Settings, assembly: Assembly
+        self,
+        key: BoardKey,
+        environ: dict[str, str],
+        settings: Settings,
+        assembly: Assembly,
+        told: AbstractSet[str],
     ) -> BoardHandle:
         log = log_for(settings)
         events = EventBus(log, self._recent_events.subscriber(settings.workspace), *self._more)
@@ -219,6 +249,7 @@ class BoardRegistry:
             shared_children=self._shared_children,
             config=key.config,
             assembly=assembly,
+            open_tree=partial(self._open_tree, key, frozenset(told)),
         )
         runtime.on_retired = self.prune
         board = BoardHandle(key, runtime, log, partial(_load, key, environ))
@@ -226,6 +257,34 @@ class BoardRegistry:
         board.number = self._count
         self._handles[key] = board
         return board
+
+    async def _open_tree(self, key: BoardKey, told: frozenset[str], root: str) -> Runtime:
+        """What runs in another folder for sessions of a board, as if they had started there.
+
+        Raises `ConfigInvalid`, `UnaskedVariables`.
+        """
+        known = self._handles.get(self._trees.get((key, root), key))
+        if known is not None and known.key != key and await known.is_settled():
+            await known.be_visited()
+            return known.runtime
+        environ = dict(key.environ)
+        hello = Hello(
+            magic="switchboard",
+            abi=ABI,
+            kind="client",
+            home=environ["SWITCHBOARD_HOME"],
+            cwd=root,
+            workspace=root,
+            config=key.config,
+            # What their hello brought; the rest they were asked for.
+            environ={name: text for name, text in environ.items() if name in told},
+        )
+        board = await self._try(hello, environ, key.names)
+        if not isinstance(board, BoardHandle):
+            raise UnaskedVariables
+        self._trees[key, root] = board.key
+        await board.be_visited()
+        return board.runtime
 
     def differences(self, board: BoardHandle) -> tuple[str, ...]:
         """The variables that keep a board apart from the first one of the same files."""
@@ -250,11 +309,16 @@ class BoardRegistry:
         """Close the boards that have had no session for a while."""
         now = time.monotonic()
         for key, board in tuple(self._handles.items()):
-            if self._shared_children.works_in(board.runtime.settings.workspace):
-                # Its agents are at work, though nobody watches.
+            works = self._shared_children.works_in(board.runtime.settings.workspace)
+            if works or board.is_visited:
+                # Its agents are at work though nobody watches, or sessions from elsewhere are here.
                 board.unused_since = now
-            elif not board.attachments and now - board.unused_since >= rest_s:
+            elif not board.attachments and (
+                now - board.unused_since >= rest_s or board.is_abandoned
+            ):
                 del self._handles[key]
+                for pair in [each for each in self._trees if key in (each[0], self._trees[each])]:
+                    del self._trees[pair]
                 try:
                     await board.aclose()
                 finally:

@@ -16,8 +16,9 @@ from switchboard.settings.usable import StandIns, last_readings
 
 POLL_S = 0.5
 
-# Given what the files held when they could last be used.
+# Given what the files held when they could last be used; the second for another folder.
 Load = Callable[[StandIns], Settings]
+LoadTree = Callable[[str, StandIns], Settings]
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -103,12 +104,18 @@ class Reloader:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, environ: Mapping[str, str], load: Load | None
+    settings: Settings,
+    environ: Mapping[str, str],
+    load: Load | None,
+    load_tree: LoadTree | None = None,
 ) -> AsyncGenerator[Runtime]:
-    """A runtime with its log; `load` reads the settings again after a change."""
+    """A runtime with its log; `load` reads the settings again, `load_tree` those of worktrees."""
     with log_for(settings) as log:
         events = EventBus(log)
-        async with running(settings, environ=environ, events=events) as runtime, TaskSet() as tasks:
+        async with (
+            running(settings, environ=environ, events=events, load_tree=load_tree) as runtime,
+            TaskSet() as tasks,
+        ):
             if load is not None:
                 tasks.start(Reloader(runtime, load).watch())
             yield runtime

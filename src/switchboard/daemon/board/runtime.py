@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from switchboard.core.board import Board
@@ -12,15 +12,19 @@ from switchboard.core.loop.tasks import close_all
 from switchboard.daemon.board.assemble import Assembly, assemble
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.daemon.logs.telemetry import exporting
+from switchboard.settings.consent.trust_record import folder_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
     from switchboard.children.child import Child
+    from switchboard.children.sharing.sources import ChildSource
     from switchboard.core.bus import EventBus
     from switchboard.core.events import Event
     from switchboard.daemon.board.engine import Built, Engine
+    from switchboard.daemon.board.reload import LoadTree
     from switchboard.daemon.board.sharing.shared_children import SharedChildren
+    from switchboard.daemon.trees.board_trees import BoardTrees, OpenTree
     from switchboard.settings.sections import Settings
 
 
@@ -38,15 +42,19 @@ class Runtime:
         config: str = "",
         # What the settings list, if that is known already: to find out takes a moment.
         assembly: Assembly | None = None,
+        # Opens what runs in other worktrees, for sessions that move to them.
+        open_tree: OpenTree | None = None,
     ) -> None:
         self.settings = settings
+        self._open_tree = open_tree
+        self._trees: BoardTrees | None = None
         self.events = events
         self._environ = environ
         self._shared_children = shared_children
         self._config = config
         # The ids of those who are connected.
         self.sessions: set[str] = set()
-        events.subscribe(self._count_sessions)
+        events.subscribe(SessionCount(self._count_sessions))
         self._engine: Engine | None = None
         # Told when clients should list something again: its kind, and whose; empty means all.
         self.on_changed: set[Callable[[str, str], None]] = set()
@@ -62,11 +70,14 @@ class Runtime:
         """What runs calls, loaded by the first who needs it."""
         if self._engine is None:
             from switchboard.daemon.board.engine import Engine  # noqa: PLC0415 - see daemon.assemble
+            from switchboard.daemon.trees.board_trees import BoardTrees  # noqa: PLC0415 - likewise
 
+            self._trees = BoardTrees(self, self._open_tree)
             self._engine = Engine(
                 self._environ,
                 self.events,
                 workspace=self.settings.workspace,
+                others=self._trees,
                 home=self.settings.home,
                 config=self._config,
                 sessions=self.sessions,
@@ -78,8 +89,12 @@ class Runtime:
     def needed(self) -> Iterator[Child]:
         """The children that the current board leads to, and boards that still serve."""
         for board in self._boards:
-            for source in board.built.children if board.built is not None else ():
+            for source in board.built.sources.values() if board.built is not None else ():
                 yield from source.children()
+
+    def source(self, server: str) -> ChildSource:
+        """Where the children of one of its servers come from."""
+        return self._board.open().sources[server]
 
     def reachable(self) -> Iterator[Child]:
         """Every child that calls may wait for, also those that are shared."""
@@ -98,9 +113,25 @@ class Runtime:
             self.sessions.add(cast("SessionOpened", event).session_id)
         elif kind is SessionClosed:
             session_id = cast("SessionClosed", event).session_id
-            self.sessions.discard(session_id)
-            if self._engine is not None:
-                self._engine.leave(session_id)
+            self.depart(session_id)
+            if self._trees is not None:
+                self._trees.leave(session_id)
+
+    def visit(self, session_id: str) -> None:
+        """A session of another board has come, until it departs."""
+        self.sessions.add(session_id)
+
+    def depart(self, session_id: str) -> None:
+        """A session is here no more."""
+        self.sessions.discard(session_id)
+        if self._engine is not None:
+            self._engine.leave(session_id)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another folder lies at the path of the workspace than the settings are of."""
+        known = {entry.folder_id for entry in self.settings.servers if entry.follow}
+        return bool(known) and known != {folder_now(self.settings.workspace)}
 
     def warm(self) -> None:
         """Be ready for the first call."""
@@ -172,6 +203,8 @@ class Runtime:
 
     async def aclose(self) -> None:
         """End every child."""
+        if self._trees is not None:
+            self._trees.close()
         if self._engine is not None:
             try:
                 await self._engine.end_runs()
@@ -179,6 +212,19 @@ class Runtime:
                 await close_all(each.aclose() for each in built if each is not None)
             finally:
                 await self._engine.aclose()
+
+
+class SessionCount:
+    """Hears that sessions begin and end, and nothing else."""
+
+    def __init__(self, count: Callable[[Event], None]) -> None:
+        self._count = count
+
+    def hears(self, kind: type[Event]) -> bool:
+        return kind is SessionOpened or kind is SessionClosed
+
+    def __call__(self, event: Event, /) -> None:
+        self._count(event)
 
 
 class RunningBoard(Board):
@@ -220,12 +266,40 @@ class RunningBoard(Board):
 
 @asynccontextmanager
 async def running(
-    settings: Settings, *, environ: Mapping[str, str], events: EventBus
+    settings: Settings,
+    *,
+    environ: Mapping[str, str],
+    events: EventBus,
+    load_tree: LoadTree | None = None,
 ) -> AsyncGenerator[Runtime]:
-    """A runtime that is closed whatever happens."""
+    """A runtime that is closed whatever happens. `load_tree` reads settings of other worktrees."""
     with exporting(events, environ):
-        runtime = Runtime(settings, environ=environ, events=events)
-        try:
+        async with AsyncExitStack() as then:
+            open_tree = None
+            if load_tree is not None:
+                open_tree = _opener(settings.workspace, load_tree, environ, events, then)
+            runtime = Runtime(settings, environ=environ, events=events, open_tree=open_tree)
+            then.push_async_callback(runtime.aclose)
             yield runtime
-        finally:
-            await runtime.aclose()
+
+
+def _opener(
+    workspace: str,
+    load_tree: LoadTree,
+    environ: Mapping[str, str],
+    events: EventBus,
+    then: AsyncExitStack,
+) -> OpenTree:
+    trees: list[OpenTree] = []
+
+    async def open_tree(root: str) -> Runtime:
+        if not trees:
+            # Few servers follow, and few sessions move.
+            from switchboard.daemon.trees.own_trees import OwnTrees  # noqa: PLC0415
+
+            own = OwnTrees(workspace, load_tree, environ, events)
+            then.push_async_callback(own.aclose)
+            trees.append(own)
+        return await trees[0](root)
+
+    return open_tree

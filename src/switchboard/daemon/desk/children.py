@@ -58,12 +58,17 @@ async def change_children(
 
 async def log_lines(logs: StderrLogs, request: LogsRequest) -> ServerLogLines:
     """What a server printed; waits for a line where none is there yet and somebody follows."""
-    # One that all workspaces share has a log of its own.
-    log = logs.find((request.workspace, request.name)) or logs.find(("", request.name))
+    own = logs.find((request.workspace, request.name))
+    # One that all workspaces share has a log of its own, and tells each what is about it.
+    log = own or logs.find(("", request.name))
     wait_s = min(request.wait_s, _LONGEST_LOOK_S)
     if log is None:
         await asyncio.sleep(min(wait_s, 1.0))
         return ServerLogLines(is_known=False)
     if wait_s > 0:
         await log.grown(request.after, wait_s)
-    return ServerLogLines(lines=log.after(request.after), last=log.last)
+    lines = log.after(request.after)
+    shown = lines
+    if own is None:
+        shown = tuple(each for each in lines if each.is_ours or each.workspace == request.workspace)
+    return ServerLogLines(lines=shown, last=log.last, withheld=len(lines) - len(shown))

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import msgspec
 
@@ -89,13 +89,13 @@ class Log:
         # Known beforehand, because these come with every call.
         self._hides_calls = self._threshold > LEVELS["debug"]
 
+    def hears(self, kind: type[Event]) -> bool:
+        """Whether events of this kind can be worth a line."""
+        return not (self._hides_calls and kind in {CallStarted, CallNarrowed})
+
     def __call__(self, event: Event, /) -> None:
-        if self._hides_calls:
-            kind = type(event)
-            if kind is CallStarted or kind is CallNarrowed:
-                return
-            if kind is CallFinished and cast("CallFinished", event).outcome == "ok":
-                return
+        if self._hides_calls and type(event) is CallFinished and event.outcome == "ok":
+            return
         level = level_of(event)
         if level < self._threshold:
             return

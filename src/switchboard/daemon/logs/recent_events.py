@@ -45,12 +45,14 @@ class RecentEvents:
 
     def subscriber(self, workspace: str) -> Subscriber:
         """Who hears the events of one board."""
+        recent = self._recent
 
         def note(event: Event, /) -> None:
-            self._recent.append((time.time(), workspace, event))
-            self._count(event)
+            recent.append((time.time(), workspace, event))
+            if type(event) is not CallNarrowed:
+                self._count(event)
             if self._followers:
-                line = _line(*self._recent[-1])
+                line = _line(*recent[-1])
                 for follower in tuple(self._followers):
                     follower(line)
 
@@ -58,8 +60,6 @@ class RecentEvents:
 
     def _count(self, event: Event) -> None:
         kind = type(event)
-        if kind is CallNarrowed:
-            return
         if kind is CallStarted:
             tally = self.tallies.get(cast("CallStarted", event).session_id)
             if tally is not None:
@@ -76,6 +76,10 @@ class RecentEvents:
             self.tallies[cast("SessionOpened", event).session_id] = Tally()
         elif kind is SessionClosed:
             self.tallies.pop(cast("SessionClosed", event).session_id, None)
+
+    def events(self) -> tuple[tuple[float, str, Event], ...]:
+        """Those that are remembered, oldest first, with their times and workspaces."""
+        return tuple(self._recent)
 
     def recent(self, last: int) -> Iterator[str]:
         """The latest events as JSON lines, oldest first."""

@@ -1,8 +1,11 @@
 """What a daemon tells of one child: what runs, and whose it is."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from switchboard.children.child import Child
+from switchboard.children.trees.worktrees import tree_name
 from switchboard.control.status import ChildStatus
 from switchboard.daemon.state import DaemonState
 from switchkit.platform.system import resident_bytes
@@ -20,8 +23,17 @@ class Whose(Struct, frozen=True):
     apart: tuple[str, ...] = ()
 
 
+def worktree_names(children: Iterable[tuple[Child, Whose]]) -> dict[Child, str]:
+    """The worktrees of those that follow, by the names that people know. Reads files."""
+    return {
+        child: tree_name(whose.workspace or child.entry.cwd)
+        for child, whose in children
+        if child.entry.follow
+    }
+
+
 def child_status(
-    state: DaemonState, child: Child, whose: Whose, *, is_connected: bool
+    state: DaemonState, child: Child, whose: Whose, *, is_connected: bool, worktree: str = ""
 ) -> ChildStatus:
     """What is known of a child."""
     weaker = child.entry.weaker_sandbox
@@ -34,18 +46,21 @@ def child_status(
     boards = [
         board for board in state.boards if any(each is child for each in board.runtime.needed())
     ]
+    # Sessions of other boards come by where a server follows them.
+    visitors = {each for board in boards for each in board.runtime.sessions}
     clients = {
         session.client or "unnamed"
         for each in state.attachments
-        if each.board in boards
         for session in each.sessions()
-        if whose.session in {"", session.id}
+        if (each.board in boards or session.id in visitors) and whose.session in {"", session.id}
     }
     return ChildStatus(
         name=child.entry.name,
         account=child.entry.account,
         scope=child.entry.scope,
         workspace=whose.workspace,
+        root=(whose.workspace or child.entry.cwd) if child.entry.follow else "",
+        worktree=worktree,
         session=whose.session,
         apart=whose.apart,
         boards=tuple(board.number for board in boards),
@@ -60,4 +75,5 @@ def child_status(
         calls=child.calls,
         under_way=child.connection.in_flight,
         last_error=_SILENT if is_silent else fault.message if fault is not None else "",
+        last_error_at=0.0 if is_silent or fault is None else round(fault.at, 3),
     )

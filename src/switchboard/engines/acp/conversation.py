@@ -175,7 +175,7 @@ class AcpConversation(ProcessConversation):
                 FaultCode.NOT_FOUND,
                 "model-unknown",
                 f"{self._agent.name} does not offer the model",
-                private=f"{model} is none of {', '.join(values)}",
+                private=f"{model} is not one of {', '.join(values)}",
             )
         if value != option.get("currentValue"):
             chosen = {"sessionId": self._session, "configId": option.get("id"), "value": value}

@@ -55,7 +55,7 @@ RULES: tuple[FieldRule, ...] = (
         field="model_reasoning_effort",
         key="model_reasoning_effort",
         told=lambda value: value if value in EFFORTS else None,
-        lacks=f"`model_reasoning_effort` is none of {', '.join(EFFORTS)}",
+        lacks=f"`model_reasoning_effort` is not one of {', '.join(EFFORTS)}",
     ),
     FieldRule(field="model_reasoning_summary", key="model_reasoning_summary"),
     FieldRule(

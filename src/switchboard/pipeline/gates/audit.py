@@ -8,12 +8,13 @@ from msgspec import Struct
 
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
+from switchboard.core.clock import CallTimes
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
 from switchboard.core.tokens import estimated_tokens
-from switchboard.pipeline.call_records import CallRecords, figures_in, finished, size_of, tokens_of
+from switchboard.pipeline.call_records import CallRecords, figures_in, finished, tokens_of
 
 # A call that changes nothing and is over by then is one record, not two.
 _SOON_S = 0.15
@@ -43,7 +44,8 @@ class AuditGates:
             if call.id in self._running:
                 self._end(call, fault.code, fault.reason, figures_in(fault.details))
             else:
-                self._log.post(partial(self._records.refused, call, fault, time.time_ns()))
+                times = call.clock.times(call.began_at, time.monotonic())
+                self._log.post(partial(self._records.refused, call, fault, time.time_ns(), times))
             raise
         except asyncio.CancelledError as cancelled:
             figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
@@ -52,6 +54,9 @@ class AuditGates:
         except Exception:
             self._end(call, FaultCode.INTERNAL, "unexpected")
             raise
+        if outcome.repeats:
+            self._log.post(partial(self._records.repeated, call, outcome.repeats, time.time_ns()))
+            return outcome
         status = "tool_error" if outcome.is_error else "ok"
         self._end(call, status, "", outcome.figures, outcome)
         return outcome
@@ -80,6 +85,7 @@ class AuditGates:
         if (short := self._short.get(_SOON_S)) is not None:
             short.pop(running, None)
         running.ended = time.time_ns()
+        running.times = call.clock.times(call.began_at, time.monotonic())
         running.status = status
         running.reason = reason
         running.figures = figures
@@ -101,6 +107,7 @@ class _Running(Struct, eq=False):
     began: int
     record: AuditRecord | None = None
     ended: int = 0
+    times: CallTimes | None = None
     status: str = ""
     reason: str = ""
     figures: Figures | None = None
@@ -123,6 +130,7 @@ class _Running(Struct, eq=False):
             self.status,
             reason=self.reason,
             figures=self.figures,
-            result_bytes=None if outcome is None else size_of(outcome),
+            result_bytes=None if outcome is None else outcome.size,
             tokens=tokens,
+            times=self.times,
         )

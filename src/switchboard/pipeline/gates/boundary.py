@@ -6,18 +6,23 @@ import traceback
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import CallFinished, CallStarted
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault, FaultCode, without_frames
 from switchboard.core.ports import Events, Next
 from switchboard.core.privacy.redacting_events import discreet_fault
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
+from switchboard.core.receipts import Calls
 
 
 class BoundaryGate:
     """The outermost gate."""
 
-    def __init__(self, events: Events, hide: Redact = NO_SECRETS) -> None:
+    def __init__(
+        self, events: Events, hide: Redact = NO_SECRETS, calls: Calls | None = None
+    ) -> None:
         self._events = events
         self._hide = hide
+        self._calls = calls
+        self._under_way = {} if calls is None else calls.under_way
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         self._events.emit(
@@ -26,39 +31,76 @@ class BoundaryGate:
                 session_id=call.session.id,
                 tool=call.tool.name,
                 protocol=call.session.protocol,
+                client=call.session.client,
             )
         )
-        began = time.monotonic()
+        self._under_way[call.id] = call
         try:
             outcome = await proceed(call)
         except Fault as fault:
-            told = discreet_fault(fault, self._hide)
-            self._finish(call, began, told.code, told.reason, told.private)
-            if told is fault:
-                raise
-            raise told from told.__cause__
+            # Here, where all of them pass: what a refused call has made goes with it.
+            told = without_frames(discreet_fault(fault, self._hide))
+            await self._keep(call, told)
+            self._finish(call, told.code, told.reason, told.private, told=told)
         except asyncio.CancelledError:
-            self._finish(call, began, FaultCode.CANCELLED, "client-cancelled")
+            self._finish(call, FaultCode.CANCELLED, "client-cancelled")
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised below, as a fault
             private = "".join(traceback.format_exception(error))
-            self._finish(call, began, FaultCode.INTERNAL, "unexpected", private)
             message = "something went wrong inside Switchboard"
             hint = f"look for {call.id} in its log"
-            raise Fault(FaultCode.INTERNAL, "unexpected", message, hint=hint) from error
-        self._finish(call, began, "error" if outcome.is_error else "ok")
-        return outcome
+            told = Fault(FaultCode.INTERNAL, "unexpected", message, hint=hint)
+            await self._keep(call, told)
+            self._finish(call, told.code, told.reason, private, told=told)
+            # A report of the crash names the lines.
+            told.__cause__ = error
+        else:
+            channel = call.channel
+            if channel is not None and (receipt := channel.receipt) and receipt.given_up:
+                await self._keep(call, outcome)
+            self._finish(call, "error" if outcome.is_error else "ok", told=outcome)
+            return outcome
+        # Outside of the handlers, which would make what they handled its context.
+        try:
+            raise told
+        finally:
+            # A frame that has its own fault by name keeps both of them.
+            del told
+
+    async def _keep(self, call: Call, outcome: Outcome | Fault) -> None:
+        """Where the client has given up, the outcome is on disk before anybody hears of it."""
+        receipt = call.channel.receipt if call.channel is not None else None
+        if self._calls is not None and receipt is not None and receipt.given_up:
+            await self._calls.keep(receipt, outcome)
 
     def _finish(
-        self, call: Call, began: float, outcome: str, reason: str = "", private: str = ""
+        self,
+        call: Call,
+        outcome: str,
+        reason: str = "",
+        private: str = "",
+        *,
+        told: Outcome | Fault | None = None,
     ) -> None:
+        now, began = time.monotonic(), call.began_at
+        times = call.clock.times(began, now)
+        self._under_way.pop(call.id, None)
+        receipt = call.channel.receipt if call.channel is not None else None
+        if receipt is not None:
+            receipt.times, receipt.status, receipt.reason = times, outcome, reason
+            if self._calls is not None:
+                self._calls.end(receipt, told)
         self._events.emit(
             CallFinished(
                 call_id=call.id,
                 session_id=call.session.id,
                 tool=call.tool.name,
                 outcome=outcome,
-                duration_s=time.monotonic() - began,
+                duration_s=now - began,
+                queue_s=times.queue_s,
+                work_s=times.work_s,
+                human_s=times.human_s,
+                is_followed=receipt is not None and receipt.book is not None,
                 reason=reason,
                 private=private,
             )

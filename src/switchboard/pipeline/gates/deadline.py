@@ -8,7 +8,7 @@ from msgspec.json import encode
 from switchboard.core.calls import Call, Interrupted, Outcome
 from switchboard.core.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.loop.timers import Timers
+from switchboard.core.loop.timers import EARLY_S, Timers
 from switchboard.core.ports import Next
 
 # So long a client hears nothing before it is told that we still wait. Hosts give up after 60 s.
@@ -20,8 +20,8 @@ class DeadlineGate:
     """Cancels a call that takes too long; what it was doing is told by the cancellation.
 
     A call that reports progress gets its time anew, up to a ceiling. While somebody is asked, the
-    clock stands still. Of a call that reports nothing the client is told that it goes on: it has
-    its own patience, which begins anew with every word.
+    clock stands still. Of a call that falls silent the client is told that it goes on: it has its
+    own patience, which begins anew with every word.
     """
 
     def __init__(self, silence_s: float = SILENCE_S) -> None:
@@ -29,22 +29,22 @@ class DeadlineGate:
         self._running = Timers(self._loop, Clock.ring)
         self._silence_s = silence_s
         self._silent = Timers(self._loop, self._tell_silence)
-        # How often the client of a call was told.
-        self._told: dict[Call, int] = {}
 
     def _tell_silence(self, call: Call) -> None:
         assert call.channel is not None, "only a call with a client waits here"
-        if not call.clock.has_signs_of_life:
-            self._told[call] = count = self._told.get(call, 0) + 1
-            words = f"`{call.tool.name}` has not answered for {count * self._silence_s:.0f} s"
-            # So little that whatever the server itself reports later is more.
-            done = {"progress": count / 1_000_000, "message": words}
-            call.channel.notify(_PROGRESS, encode(done))
-            self._silent[self._silence_s][call] = self._loop.time() + self._silence_s
+        clock, now = call.clock, self._loop.time()
+        silent_s = clock.silent_s(now)
+        if silent_s + EARLY_S >= self._silence_s:
+            said = "reported nothing" if clock.has_signs_of_life else "not answered"
+            words = f"`{call.tool.name}` has {said} for {silent_s:.0f} s"
+            call.channel.notify(_PROGRESS, encode({"message": words}))
+        # Whatever it has shown so far: who falls silent later is waited for just so.
+        self._silent[self._silence_s][call] = now + self._silence_s
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
         limit = call.tool.policy.timeout_s if call.client_timeout_s is None else limit_of(call)
         if limit is None:
+            call.clock.begin()
             return await proceed(call)
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
         task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
@@ -72,7 +72,6 @@ class DeadlineGate:
             clocks.pop(clock, None)
             if is_heard:
                 self._silent.get(self._silence_s, {}).pop(call, None)
-                self._told.pop(call, None)
             if clock.handle is not None:
                 clock.handle.cancel()
             if clock.has_rung:
@@ -89,12 +88,26 @@ def limit_of(call: Call) -> float | None:
 
 def too_late(call: Call, allowed_s: float, *, hit_ceiling: bool = False) -> Fault:
     """What a call ends with that took longer than it may."""
+    hint = f"raise `{_setting(call, hit_ceiling=hit_ceiling)}`, or ask for less"
+    receipt = call.channel.receipt if call.channel is not None else None
+    keeps = (
+        receipt is not None and receipt.book is not None and receipt.book.lets_go_on("timed-out")
+    )
+    if keeps and _has_server(call):
+        hint += (
+            f"; what its server still answers is kept for a person: switchboard result {call.id}"
+        )
     return Fault(
         FaultCode.DEADLINE_EXCEEDED,
         "tool-timeout",
         f"`{call.tool.name}` did not finish within {allowed_s:g} s",
-        hint=f"raise `{_setting(call, hit_ceiling=hit_ceiling)}`, or ask for less",
+        hint=hint,
     )
+
+
+def _has_server(call: Call) -> bool:
+    """Whether somebody else works on it, who may not stop when asked to."""
+    return call.launch is not None and call.launch.is_foreign
 
 
 def _setting(call: Call, *, hit_ceiling: bool) -> str:

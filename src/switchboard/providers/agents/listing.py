@@ -269,7 +269,7 @@ def _spec(agent: Agent, engine: str) -> ToolSpec:
         description=described(agent, engine),
         input_schema=INPUT_SCHEMA,
         effects=_EFFECTS,
-        policy=Policy(timeout_key="run_minutes"),
+        policy=Policy(timeout_key="run_minutes", knows_repeats=True),
         origin=agent.origin,
         fault_text=fault_text,
     )

@@ -149,6 +149,7 @@ def _entry(
         *("command", name, stated, workspace),
         words=words,
         cwd=cwd,
+        env=entry.env,
         binding=binding,
         is_shut=shuts_bytecode(words),
     )

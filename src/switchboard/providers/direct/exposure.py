@@ -19,5 +19,7 @@ class DirectExposure(Struct, frozen=True, eq=False, kw_only=True):
     shows_tools: bool = False
     prefix: str = ""
     subtools: Visibility = Visibility()
+    # From how many tokens on its results are kept and given in part; 0 for none.
+    inline_tokens: int = 0
     # Whether its prompts and resources are shown.
     relays: bool = True

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -13,10 +13,14 @@ from msgspec.structs import replace
 from switchboard.children.inbound.sizes import MOST_BLOCKS, too_many_blocks
 from switchboard.children.listings.collector import ListingCollector, known_listings, recall
 from switchboard.children.listings.held_tools import Held, held_tools
-from switchboard.children.results import malformed_result, passed_through
+from switchboard.children.listings.host_rules import shows_to_model
+from switchboard.children.listings.listing import Listing, ToolListing
+from switchboard.children.results import malformed_result, passed_through, with_root
 from switchboard.children.server_launches import ServerLaunches
+from switchboard.children.trees.faults import follows_nobody, in_meta
+from switchboard.children.trees.tree_choice import placed, settled
 from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
+from switchboard.core.channel import ROOTS_CHANGED, Channel
 from switchboard.core.contents import ContentRequest, Reading
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
@@ -63,18 +67,25 @@ class DirectProvider:
         held: Held | None = None,
         visibility: Visibility = EVERYTHING,
         # Keeps the instructions of a server, for clients that begin later. For a thread.
-        learn: Callable[[str, str], None] = lambda _, __: None,
+        learn: Callable[[str, str, ToolListing | None], None] = lambda _, __, ___: None,
     ) -> None:
         self._exposures = {each.name: each for each in exposures}
         self._showing = tuple(each for each in self._exposures.values() if each.shows_tools)
         self._relaying = tuple(each for each in self._exposures.values() if each.relays)
-        self._has_accounts = any(each.children.accounts is not None for each in self._showing)
+        self._has_choice = any(
+            each.children.accounts is not None or each.children.trees is not None
+            for each in self._showing
+        )
+        self._following = tuple(
+            each for each in self._exposures.values() if each.children.trees is not None
+        )
+        self._announce = announce
         self._is_guarded = is_guarded
         self._held = held
         self._visibility = visibility
         self._collector = ListingCollector(announce)
         self._learn = learn
-        self._learned: dict[str, str] = {}
+        self._learned: dict[str, tuple[str, Listing | None]] = {}
         self._tasks = TaskSet()
         self._indexes: IdentityCache[ToolIndex] = IdentityCache()
         self.owners: Collection[str] = [each.name for each in self._relaying]
@@ -86,6 +97,9 @@ class DirectProvider:
     ) -> tuple[Offer, ...]:
         if kind == "subtools":
             return ()
+        if self._following:
+            # Of a call by its name the client is asked when it is known what it is about.
+            session = await self._settled(session, None if wanted else channel)
         if kind == "tools":
             index = await self._tools(session, channel, wanted)
             # Who calls a tool by its name is told what is wrong with it.
@@ -93,7 +107,15 @@ class DirectProvider:
         found = await self._collector.collect(
             kind, self._relaying, session, channel, with_late=bool(wanted)
         )
-        return self._index(kind, found).offers
+        return self._index(kind, found, session).offers
+
+    async def _settled(self, session: Session, channel: Channel | None) -> Session:
+        """The session in the worktree where it is, with the servers that follow it there."""
+
+        def tell(exposure: DirectExposure, fault: Fault) -> None:
+            _tell_missing(channel, exposure.name, fault)
+
+        return await settled(self._following, session, channel, tell)
 
     async def _unheld(self, index: ToolIndex, session: Session) -> tuple[Offer, ...]:
         """The tools without those that are held."""
@@ -126,7 +148,7 @@ class DirectProvider:
             failed=lambda exposure, fault: _tell_missing(channel, exposure.name, fault),
         )
         self._learn_from(session)
-        return self._index("tools", found)
+        return self._index("tools", found, session)
 
     def _learn_from(self, session: Session) -> None:
         """Have the instructions of servers kept that run now, each once."""
@@ -134,22 +156,26 @@ class DirectProvider:
             child = exposure.children.shown_to(session)
             if child is None or not child.is_running:
                 continue
-            said = child.connection.greeting.instructions
-            if self._learned.get(exposure.name) != said:
-                self._learned[exposure.name] = said
-                self._tasks.start(asyncio.to_thread(self._learn, exposure.name, said))
+            said, listing = child.connection.greeting.instructions, child.listings.known("tools")
+            if self._learned.get(exposure.name) != (said, listing):
+                self._learned[exposure.name] = (said, listing)
+                listed = cast("ToolListing | None", listing)
+                self._tasks.start(asyncio.to_thread(self._learn, exposure.name, said, listed))
 
     def _known_tools(self, session: Session) -> ToolIndex:
         found = known_listings("tools", self._showing, session)
-        return self._index("tools", found)
+        return self._index("tools", found, session)
 
-    def _index(self, kind: Kind, found: Sequence[Found]) -> ToolIndex:
+    def _index(self, kind: Kind, found: Sequence[Found], session: Session) -> ToolIndex:
+        for_host = shows_to_model(session.client)
         return self._indexes.get(
             chain.from_iterable(found),
             lambda: (
-                index_tools(found, self._visibility) if kind == "tools" else index_contents(found)
+                index_tools(found, self._visibility, for_host=for_host)
+                if kind == "tools"
+                else index_contents(found)
             ),
-            kind=kind,
+            kind=f"{kind} for a host" if for_host else kind,
         )
 
     # Calls
@@ -159,8 +185,8 @@ class DirectProvider:
         return ()
 
     async def narrow(self, call: Call) -> Call:
-        if self._has_accounts:
-            call = await self._with_account(call)
+        if self._has_choice or call.session.worktree:
+            call = await self._chosen(call)
         if not self._is_guarded:
             return call
         # It may be recalled, or its process be gone: only the one that will run it knows what it
@@ -195,6 +221,7 @@ class DirectProvider:
         if exposure is None:
             raise _gone(call.tool.name)
         child = exposure.children.of(call.session)
+        is_cold = not child.is_running
         try:
             result = await child.call(
                 call.launch.own_name, call.arguments, call.channel, call.launch.judged
@@ -203,11 +230,23 @@ class DirectProvider:
             if call.clock.has_rung:
                 child.doubt(call.clock, call.tool.policy.timeout_s)
             raise
-        return passed_through(result, is_modern=child.is_modern)
+        finally:
+            if is_cold:
+                child.count_start(call.clock)
+        outcome = passed_through(result, is_modern=child.is_modern)
+        return outcome if call.session.tree is None else with_root(outcome, call.session.tree)
 
-    async def _with_account(self, call: Call) -> Call:
-        """The call with the account that it uses, whatever becomes of the repository meanwhile."""
-        accounts = (await self._place(call)).exposure.children.accounts
+    async def _chosen(self, call: Call) -> Call:
+        """The call with the account that it uses, or the worktree that it is about.
+
+        Whatever becomes of the repository meanwhile.
+        """
+        exposure = (await self._place(call)).exposure
+        accounts, trees = exposure.children.accounts, exposure.children.trees
+        if trees is not None:
+            return await placed(call, trees, call.arguments, naming=in_meta)
+        if call.session.worktree:
+            raise follows_nobody(exposure.name)
         if accounts is None:
             return call
         account = accounts.choose(call.session)
@@ -252,17 +291,25 @@ class DirectProvider:
         if call.session.account is not None:
             # Raises a fault where there is none of that name.
             exposure.launches.of_account(call.session.account)
-        child = exposure.children.of(call.session)
+        session, trees = call.session, exposure.children.trees
+        if trees is not None:
+            session = (await placed(call, trees, naming=in_meta)).session
+        elif session.worktree:
+            raise follows_nobody(exposure.name)
+        child = exposure.children.of(session)
         result = await child.conversation.ask(
             call.tool.name, request.params(offer.own), call.channel
         )
         if isinstance(request, Reading) and request.uri != offer.own:
             result = _with_uri(result, offer.own, request.uri)
-        return passed_through(result, is_modern=child.is_modern)
+        outcome = passed_through(result, is_modern=child.is_modern)
+        return outcome if session.tree is None else with_root(outcome, session.tree)
 
     async def follow(
         self, offer: Offer, session: Session, tell: Callable[[str], None]
     ) -> Callable[[], None]:
+        if self._following:
+            session = await self._settled(session, None)
         return await self._exposures[offer.owner].children.of(session).subscribe(offer.own, tell)
 
     def pass_on(self, method: str, session: Session) -> None:
@@ -270,6 +317,19 @@ class DirectProvider:
             child = exposure.children.shown_to(session)
             if child is not None and child.is_running:
                 child.conversation.notify(method)
+        if self._following and method == ROOTS_CHANGED:
+            for exposure in self._following:
+                assert exposure.children.trees is not None, "it follows"
+                exposure.children.trees.moved(session)
+            self._announce_anew(session.id)
+
+    def _announce_anew(self, session_id: str) -> None:
+        """What servers list in the next worktree may be something else."""
+        if any(each.shows_tools for each in self._following):
+            self._announce("tools", session_id)
+        if any(each.relays for each in self._following):
+            self._announce("prompts", session_id)
+            self._announce("resources", session_id)
 
     async def aclose(self) -> None:
         """The pool owns the children."""
@@ -279,6 +339,8 @@ class DirectProvider:
 
 def _launches(place: ToolPlace, call: Call) -> ServerLaunches:
     launches, account = place.exposure.launches, call.session.account
+    if place.exposure.children.trees is not None:
+        return place.exposure.children.trees.launches(call.session, launches)
     return launches if account is None else launches.of_account(account)
 
 

@@ -13,6 +13,7 @@ from switchboard.providers.direct.manuals import MOST_LETTERS, manuals
 from switchboard.providers.source import Listed, ListingContext, Source
 
 if TYPE_CHECKING:
+    from switchboard.children.listings.listing import ToolListing
     from switchboard.children.schema import ServerEntry
     from switchboard.core.ports import Provider
     from switchboard.providers.context import Context
@@ -35,6 +36,7 @@ class DirectSource(Source[Struct]):
 
     def build(self, context: Context) -> Provider:
         # It takes what talks to children, and a listing of suites does not.
+        from switchboard.children.listings.host_rules import refused_tools  # noqa: PLC0415
         from switchboard.children.server_launches import ServerLaunches  # noqa: PLC0415
         from switchboard.providers.direct.exposure import DirectExposure  # noqa: PLC0415
         from switchboard.providers.direct.provider import DirectProvider  # noqa: PLC0415
@@ -50,17 +52,20 @@ class DirectSource(Source[Struct]):
                 shows_tools=entry.expose == "tools",
                 prefix=entry.tool_prefix,
                 subtools=subtools,
+                inline_tokens=context.settings.results.inlined(suite),
                 relays=entry.relay,
             )
 
         named = {entry.name: entry for entry in context.servers if not entry.accounts}
         kept = kept_words(context.settings.home)
 
-        def learn(name: str, instructions: str) -> None:
+        def learn(name: str, instructions: str, listing: ToolListing | None) -> None:
             entry, environ = named.get(name), context.environ
+            refused = refused_tools(listing) if listing is not None else {}
             # Nothing is worth keeping only where something was kept.
-            if entry and (instructions or kept.known().of(entry, environ)):
-                kept.keep(entry, environ, ServerWords(instructions=instructions[:MOST_LETTERS]))
+            if entry and (instructions or refused or kept.known().of(entry, environ)):
+                words = ServerWords(instructions=instructions[:MOST_LETTERS], refused=refused)
+                kept.keep(entry, environ, words)
 
         return DirectProvider(
             map(exposure, context.servers),

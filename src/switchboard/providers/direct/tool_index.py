@@ -8,12 +8,14 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.children.listings.host_rules import HostJudgement, judged
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
 from switchboard.core.names import fold, tool_name
 from switchboard.core.offers import Offer
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.providers.direct.exposure import DirectExposure
+from switchboard.results.inlining import MOST_LETTERS_KEY, letters_left
 
 PROVIDER = "direct"
 EVERYTHING = Visibility()
@@ -40,8 +42,10 @@ class ToolIndex(Struct, frozen=True, eq=False):
     tools: dict[str, ToolSpec] = {}
 
 
-def index_tools(found: Sequence[Found], visibility: Visibility = EVERYTHING) -> ToolIndex:
-    """Every tool that its server shows.
+def index_tools(
+    found: Sequence[Found], visibility: Visibility = EVERYTHING, *, for_host: bool = False
+) -> ToolIndex:
+    """Every tool that its server shows; for a host, as its model may be shown it.
 
     A name that several servers have is nobody's: each has its tool with the server's name before
     it. What is denied by its plain name stays away, and stands in no other's way.
@@ -63,7 +67,7 @@ def index_tools(found: Sequence[Found], visibility: Visibility = EVERYTHING) -> 
                 provider=PROVIDER,
                 owner=exposure.name,
                 own=entry.name,
-                entry=raw if shown == entry.name else _renamed(raw, shown),
+                entry=_as_shown(exposure, entry, raw, shown, for_host=for_host),
                 spec=spec,
             )
         )
@@ -114,8 +118,30 @@ def _shown(exposure: DirectExposure, listing: Listing) -> Iterator[ToolEntry]:
             yield entry
 
 
-def _renamed(raw: Raw, shown: str) -> Raw:
-    return Raw(encode({**_read_members(raw), "name": shown}))
+def _as_shown(
+    exposure: DirectExposure, entry: ToolEntry, raw: Raw, shown: str, *, for_host: bool
+) -> Raw | None:
+    """The entry as clients are told it; nothing for one that a host would refuse.
+
+    It would refuse every request with it. The tool is called by its name all the same.
+    """
+    schema = msgspec.json.decode(entry.input_schema)
+    found = judged(schema) if for_host else HostJudgement(schema)
+    if found.rule:
+        return None
+    if shown == entry.name and not exposure.inline_tokens and not found.is_mended:
+        return raw
+    members: dict[str, Any] = {**_read_members(raw), "name": shown}
+    if found.is_mended:
+        members["inputSchema"] = found.schema
+    if exposure.inline_tokens:
+        # A result of which a part is given has no structure, and a client that was told of one
+        # would refuse it.
+        members.pop("outputSchema", None)
+        own = members.get("_meta")
+        hint = {MOST_LETTERS_KEY: letters_left(exposure.inline_tokens)}
+        members["_meta"] = {**hint, **own} if isinstance(own, dict) else hint
+    return Raw(encode(members))
 
 
 def _spec(shown: str, exposure: DirectExposure, entry: ToolEntry, raw: Raw) -> ToolSpec:

@@ -164,7 +164,7 @@ class YardProvider:
                 code = FaultCode.FAILED_PRECONDITION
                 raise Fault(code, fault.code, fault.message, hint=fault.hint) from fault
 
-        return await self._threads.do(lambda: on_behalf_of(self._environ, run))
+        return await self._threads.do(lambda: on_behalf_of(self._environ, run), call.clock)
 
     def _folder(self, call: Call) -> str:
         """Where the session works."""

@@ -20,7 +20,7 @@ WORDS = INSTRUCTIONS
 
 
 def yard_specs(entry: YardEntry, *, read_s: float, change_s: float) -> Sequence[ToolSpec]:
-    """Every tool. What reads has the one limit, what changes something the other."""
+    """Every tool. What only reads has the one limit, what takes long the other."""
     origin = Origin(scope=Scope.WORKSPACE, path=f"{entry.root.rstrip('/')}/{FILE_NAME}")
     return tuple(
         ToolSpec(
@@ -36,10 +36,11 @@ def yard_specs(entry: YardEntry, *, read_s: float, change_s: float) -> Sequence[
                 idempotent=tool.idempotent,
                 open_world=tool.open_world,
             ),
-            policy=Policy(timeout_s=read_s if tool.read_only else change_s),
+            policy=Policy(timeout_s=change_s if tool.is_slow else read_s),
             origin=origin,
             check=_check_of(tool),
             can_wait=True,
+            search_hint=tool.search_hint,
         )
         for tool in TOOLS.values()
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from switchboard.core.clock import Clock
+
 MOST_AT_ONCE = 16
 LAST_WORDS_S = 10.0
 
@@ -20,9 +22,13 @@ class YardThreads:
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
         self._under_way: set[asyncio.Future[Any]] = set()
 
-    async def do(self, work: Callable[[], T]) -> T:
-        """Have the work done on a thread of its own."""
-        await self._slots.acquire()
+    async def do(self, work: Callable[[], T], clock: Clock) -> T:
+        """Have the work done on a thread of its own; until there is one, its clock stands still."""
+        if self._slots.locked():
+            with clock.in_line():
+                await self._slots.acquire()
+        else:
+            await self._slots.acquire()
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._under_way.add(done)

@@ -18,6 +18,14 @@ PROTECTED = (
     *(".github", ".gitlab-ci.yml", ".circleci", ".envrc", "mise.toml", ".mise.toml", ".mise"),
     *(".tool-versions", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs"),
     *("bunfig.toml", ".cargo", ".bazelrc", ".gdbinit", ".lldbinit", ".exrc", ".nvim.lua"),
+    # What starts programs and containers by a word, and that no tool writes as it works.
+    *("compose.yaml", "compose.yml", "compose.override.yaml", "compose.override.yml"),
+    *("docker-compose.yaml", "docker-compose.yml", "docker-compose.override.yaml"),
+    *("docker-compose.override.yml", "process-compose.yaml", "process-compose.yml"),
+    *("docker-bake.hcl", "docker-bake.json", "Procfile", "Procfile.dev", "Vagrantfile"),
+    *("Tiltfile", "skaffold.yaml", "justfile", "Justfile", ".justfile", "Taskfile.yml"),
+    *("Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "flake.nix", "shell.nix", "default.nix"),
+    *("devenv.nix", "devbox.json", "fastmcp.json", "ecosystem.config.js"),
 )
 # Directly in a repository every name that begins with a dot is protected but these, which programs
 # write as they work.

@@ -2,128 +2,257 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from switchboard.children.schema import Seal
-from switchboard.settings.consent.looking import counted, landed, names_in, reached, resolved
+from switchboard.settings.consent.command_words import (
+    ENDINGS,
+    ENGINES,
+    INTERPRETERS,
+    PLAIN,
+    PLAIN_OF_ENGINES,
+    RUNNERS,
+    pieces,
+    program_name,
+    runs_text,
+    spoken,
+)
+from switchboard.settings.consent.control_files import controls_of, files_of_git
+from switchboard.settings.consent.data_files import data_paths, is_data_variable
+from switchboard.settings.consent.looking import (
+    Unbound,
+    Unspelt,
+    counted,
+    landed,
+    looking,
+    names_in,
+    reached,
+    resolved,
+)
 from switchboard.settings.consent.node_files import loaded_by_node, packages_of_node
+from switchboard.settings.consent.spellings import matched, meant
+from switchboard.settings.secret_rules import loads_code
 
-# They take a folder, a module or a name without its ending for code.
-_INTERPRETERS = frozenset(
-    (
-        *("python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "bun", "deno", "tsx"),
-        *("ts-node", "ruby", "perl", "php", "lua", "java", "dotnet", "pwsh"),
-    )
-)
-# They read files that no word names, and run what those say.
-RUNNERS = frozenset(
-    (
-        *("npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg", "bun", "bunx", "deno", "make", "gmake"),
-        *("just", "task", "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "tox", "nox"),
-        *("cargo", "go", "gradle", "gradlew", "mvn", "mvnw", "rake", "bundle", "composer"),
-        *("dotnet", "sbt", "lein", "mix", "nix", "nix-shell", "direnv", "mise"),
-    )
-)
-_SHELLS = frozenset(("sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "env", "xargs"))
-# What programs write that read no code: to ask again whenever they did would be no use.
-_DATA = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".log", ".jsonl", ".csv", ".parquet")
-# What runners read in the folder that they are started in.
-_CONTROL = (
-    *("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml"),
-    *("package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lockb", "bunfig.toml", "deno.json"),
-    *("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile"),
-    *("pyproject.toml", "uv.toml", "uv.lock", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"),
-    *("Cargo.toml", "build.rs", "go.mod", "build.gradle", "pom.xml", "Gemfile", "composer.json"),
-    *("tsconfig.json", "deno.jsonc", ".python-version", ".tool-versions", "mise.toml", ".envrc"),
-    *("index.js", "index.mjs", "index.cjs", "__main__.py"),
-)
-_ENDINGS = (
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".json",
-    ".py",
-    ".rb",
-    ".lua",
-    "/index.js",
-    "/__main__.py",
-)
 # What Python loads: in the place of a source, and before it has read a line.
 _LOADED = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".dylib")
 _CUSTOMIZERS = ("sitecustomize", "usercustomize")
-_BETWEEN = r"[\s;|&<>()'\"`$={},:]+"
-_OPTION = r"^--?[A-Za-z]*=?"
-
-
-def pieces(word: str) -> Iterator[str]:
-    """The word, and what in it may be a path: behind `=`, behind `-I`, between blanks."""
-    yield word
-    found = [each for each in re.split(_BETWEEN, word) if each]
-    if word.startswith("-"):
-        found += [word[2:], re.sub(_OPTION, "", word, count=1)]
-    yield from dict.fromkeys(each for each in found if each not in ("", word))
+_MOST_PROJECTS = 32
+# Where runners put programs.
+_BINS = ("node_modules/.bin", ".venv/bin")
+_INCLUDES = ("-I", "--include-dir")
+# `-m` with other switches before it, and the name of a module behind it.
+_MODULE = re.compile(r"-[bBdEiIOPqRsSuvx]*m(.*)")
+_IMPORTED = re.compile(r"\b(?:import|from)[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)")
+# What runs files that it finds, or that another file names, and code that stands in an address.
+_FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
+_CODE_ADDRESS = re.compile(r"data:(?:text|application)/")
+_SETS = re.compile(r"(\w+)=(.+)")
 
 
 def is_runner(seal: Seal) -> bool:
-    """Whether what runs is decided by files that no word names."""
+    """Whether what runs may be decided by files that no word names.
+
+    So it is with every program that is not known to take everything from its words.
+    """
+    return bool(seal.words) and (_is_known_runner(seal) or not _is_plain(seal.words))
+
+
+def _is_known_runner(seal: Seal) -> bool:
     programs = {os.path.basename(word) for word in seal.words}
     programs |= {os.path.basename(each) for word in seal.words for each in pieces(word)}
-    return bool(programs & RUNNERS) or _runs_text(seal)
+    # The last is how Node runs a script of its manifest.
+    return not programs.isdisjoint(RUNNERS) or runs_text(seal.words) or "--run" in seal.words
+
+
+def _is_plain(words: Sequence[str]) -> bool:
+    program = os.path.basename(words[0])
+    if program in ENGINES:
+        does = next((word for word in words[1:] if not word.startswith("-")), "")
+        return does in PLAIN_OF_ENGINES
+    # What an interpreter runs is named, and may load more: see `is_interpreter`.
+    return program in PLAIN or program_name(program) in INTERPRETERS
 
 
 def is_interpreter(seal: Seal) -> bool:
     """Whether what runs is code that can load more code."""
-    return any(_program(word) in _INTERPRETERS for word in seal.words)
+    return any(program_name(word) in INTERPRETERS for word in (*seal.words, *spoken(seal.words)))
 
 
 def named_files(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
     """What the command line leads to, under a name, with its path as it is named.
 
-    The words themselves come first, each under itself.
+    The words themselves come first, each under itself. What it only works on is left out.
     """
     folder = seal.cwd or workspace
-    words = [word for word in seal.words if word and "\0" not in word]
-    for word in words:
+    words = _words(seal)
+    told = _told(seal, folder)
+    led = [*words, *told, *_values(seal, folder)]
+    projects = ["", *_projects(led, folder)]
+    data = _data(seal, workspace, projects)
+    for name, path in _of_words(seal, led, workspace, data, projects):
+        if not data or os.path.normpath(path) not in data:
+            yield name, path
+    said = spoken([*words, *told])
+    _refuse_finders(seal, [*words, *told])
+    for path in matched(_globs(words, told), [os.path.join(folder, each) for each in projects]):
+        yield f"part:{os.path.relpath(path, folder)}", path
+    for project in projects:
+        yield from _modules(seal, said, folder, project)
+        yield from loaded_by_node(said, os.path.join(folder, project))
+        yield from _loaded_by_pythons(seal, said, os.path.join(folder, project), workspace)
+    yield from _sources(words, folder, projects)
+    yield from _controls(seal, said, folder, projects)
+
+
+def _controls(
+    seal: Seal, said: Sequence[str], folder: str, projects: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """What programs obey without being told its name."""
+    obeys = is_runner(seal) or any(word in (".", "./") for word in seal.words)
+    is_known = _is_known_runner(seal)
+    has_git = any(os.path.basename(word) == "git" for word in said)
+    for project in projects:
+        place = os.path.join(folder, project)
+        names = [*controls_of(place, known=is_known)] if obeys else []
+        names += files_of_git(place) if has_git else ()
+        for within in (os.path.join(project, name) for name in names):
+            yield f"control:{within}", os.path.join(folder, within)
+
+
+def _words(seal: Seal) -> list[str]:
+    return [word for word in seal.words if word and "\0" not in word]
+
+
+def _told(seal: Seal, folder: str) -> list[str]:
+    """What the texts for shells in a command line say, expanded. Raises `Unspelt`."""
+    known, key = looking().known, ("told", seal, folder)
+    if key not in known:
+        # From wherever it is in the workspace by then, and not by the whole path.
+        known[key] = [
+            f".{word[len(folder) :]}" if (word + os.sep).startswith(folder + os.sep) else word
+            for word in meant(_words(seal), dict(seal.env))
+            if word and "\0" not in word
+        ]
+    return known[key]
+
+
+def _values(seal: Seal, folder: str) -> Iterator[str]:
+    """What variables lead to, but for what a server works on."""
+    for name, value in seal.env:
+        is_data = is_data_variable(name, os.path.join(folder, value), seal.words)
+        if value and name != "PATH" and "\0" not in value and not is_data:
+            yield value
+
+
+def _globs(words: Sequence[str], told: Sequence[str]) -> list[str]:
+    """The words in which a glob counts: of a shell, and of what expands them itself."""
+    is_java = any(program_name(word) == "java" for word in words)
+    return [*told, *(piece for word in words for piece in pieces(word) if is_java)]
+
+
+def _refuse_finders(seal: Seal, words: Sequence[str]) -> None:
+    """Nobody can name what these run. Raises `Unspelt`."""
+    programs = {os.path.basename(word) for word in words}
+    is_parallel = os.path.basename(words[0]) == "parallel" if words else False
+    if is_parallel or "xargs" in programs or not {*words}.isdisjoint(_FIND_RUNS):
+        raise Unspelt
+    if is_interpreter(seal) and any(_CODE_ADDRESS.search(word) for word in seal.words):
+        raise Unspelt
+
+
+def _data(seal: Seal, workspace: str, projects: Sequence[str]) -> dict[str, str]:
+    folders = [os.path.join(seal.cwd or workspace, each) for each in projects]
+    path = counted(seal.path.split(os.pathsep) if seal.path else os.get_exec_path())
+    return data_paths(_words(seal), folders, [*_BINS, *_inside(seal, workspace), *path])
+
+
+def _projects(words: Sequence[str], folder: str) -> Iterator[str]:
+    """The folders that a program may be sent to: `make -C DIR`, `npm --prefix DIR`, `cd DIR`.
+
+    By no option in particular, for each program has its own. One folder may count from another, as
+    with two `-C` of `make`. Raises `Unbound` where there are too many.
+    """
+    found = [""]
+    for piece in counted(piece for word in words for piece in pieces(word)):
+        for within in found[:]:
+            place = os.path.normpath(os.path.join(within, piece))
+            if place not in (".", *found) and os.path.isdir(landed(os.path.join(folder, place))):
+                found.append(place)
+                if len(found) > _MOST_PROJECTS:
+                    raise Unbound
+                yield place
+
+
+def _of_words(
+    seal: Seal,
+    words: Sequence[str],
+    workspace: str,
+    data: Container[str],
+    projects: Sequence[str],
+) -> Iterator[tuple[str, str]]:
+    folder = seal.cwd or workspace
+    for word in _words(seal):
         yield word, os.path.join(folder, word)
-    reads_code = is_interpreter(seal)
-    takes_data = not reads_code and not any(_program(word) in _SHELLS for word in words)
+    endings = ("", *ENDINGS) if is_interpreter(seal) else ("",)
     # Where runners, and the PATH of an entry or of its user, look for a name.
-    places = ("node_modules/.bin", ".venv/bin", *_inside(seal, workspace))
+    places = [*_BINS, *_inside(seal, workspace)]
+    places += (os.path.join(each, place) for each in projects[1:] for place in _BINS)
     for word in words:
         for piece in pieces(word):
-            if not (takes_data and piece.endswith(_DATA)):
-                yield from _meant(piece, word, folder, reads_code=reads_code)
+            for project in projects if not os.path.isabs(piece) else projects[:1]:
+                within = os.path.join(project, piece)
+                # Nor is what an interpreter would make of its name.
+                if not data or os.path.normpath(os.path.join(folder, within)) not in data:
+                    for ending in endings if not piece.startswith("-") else ("",):
+                        if ending or within != word or word not in seal.words:
+                            yield f"part:{within}{ending}", os.path.join(folder, within + ending)
             if os.sep not in piece:
                 for place in places:
                     yield f"program:{place}/{piece}", os.path.join(folder, place, piece)
-    yield from _modules(seal, folder)
-    yield from loaded_by_node(words, folder)
-    yield from _loaded_by_pythons(seal, folder, workspace)
-    if is_runner(seal) or any(word in (".", "./") for word in words):
-        for name in _CONTROL:
-            yield f"control:{name}", os.path.join(folder, name)
 
 
-def _meant(piece: str, word: str, folder: str, *, reads_code: bool) -> Iterator[tuple[str, str]]:
-    if piece != word:
-        yield f"part:{piece}", os.path.join(folder, piece)
-    if reads_code and not piece.startswith("-"):
-        for ending in _ENDINGS:
-            yield f"part:{piece}{ending}", os.path.join(folder, piece + ending)
+def _sources(
+    words: Sequence[str], folder: str, projects: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """What is taken from a folder without its name: by `go run`, `make -I`, `run-parts`."""
+    said = spoken(words)
+    programs = {os.path.basename(word) for word in said}
+    is_go, is_make = "go" in programs, not programs.isdisjoint(("make", "gmake"))
+    included = is_make and any(word.startswith(_INCLUDES) for word in said)
+    included = included or "run-parts" in programs
+    for project in projects if is_go or included else ():
+        for name in names_in(os.path.join(folder, project)):
+            if (is_go and name.endswith((".go", ".s", ".c", ".h"))) or (included and project):
+                within = os.path.join(project, name)
+                yield f"part:{within}", os.path.join(folder, within)
+
+
+def named_data(seal: Seal, workspace: str) -> Iterator[str]:
+    """What the command line only works on, as it is written. Raises `Unbound`."""
+    folder = seal.cwd or workspace
+    led = [*_words(seal), *_told(seal, folder), *_values(seal, folder)]
+    projects = ["", *_projects(led, folder)]
+    yield from dict.fromkeys(_data(seal, workspace, projects).values())
 
 
 def named_folders(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
     """The folders of the workspace that are run as a whole: as a package, or as a project."""
     folder = seal.cwd or workspace
     root = os.path.realpath(workspace)
-    found = [(name, os.path.splitext(path)[0]) for name, path in _modules(seal, folder)]
-    parts: list[list[str]] | None = None
-    for at, word in enumerate(seal.words):
-        if _program(word) in _INTERPRETERS:
-            parts = parts or [[*pieces(each)] for each in seal.words]
-            found += counted(_code_folders(seal.words[at + 1 :], parts[at + 1 :], folder))
-    found += packages_of_node(seal.words, folder)
+    told = _told(seal, folder)
+    said = spoken([*_words(seal), *told])
+    found: list[tuple[str, str]] = []
+    for project in ("", *_projects([*_words(seal), *told, *_values(seal, folder)], folder)):
+        place = os.path.join(folder, project)
+        inner = [
+            (name, os.path.splitext(path)[0])
+            for name, path in _modules(seal, said, folder, project)
+        ]
+        for words in (seal.words, said) if said != [*seal.words] else (seal.words,):
+            inner += _code_folders_of(words, place)
+            inner += counted(packages_of_node(words, place))
+        inner += counted(_loaded_by_variables([*seal.words, *told], place))
+        found += ((os.path.join(project, name), path) for name, path in inner)
     for name, path in found:
         if "\0" in path or not os.path.isdir(real := landed(path)):
             continue
@@ -133,6 +262,23 @@ def named_folders(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
             named.startswith(workspace.rstrip(os.sep) + os.sep) and real != root
         ):
             yield f"folder:{name}", real
+
+
+def _loaded_by_variables(words: Sequence[str], folder: str) -> Iterator[tuple[str, str]]:
+    """The folders that a word such as `PYTHONPATH=lib` of `env` makes programs load from."""
+    for word in words:
+        sets = _SETS.fullmatch(word)
+        if sets is not None and loads_code(sets[1], repository=True):
+            for each in filter(None, sets[2].split(os.pathsep)):
+                yield each, os.path.join(folder, each)
+
+
+def _code_folders_of(words: Sequence[str], folder: str) -> Iterator[tuple[str, str]]:
+    parts: list[list[str]] | None = None
+    for at, word in enumerate(words):
+        if program_name(word) in INTERPRETERS:
+            parts = parts or [[*pieces(each)] for each in words]
+            yield from counted(_code_folders(words[at + 1 :], parts[at + 1 :], folder))
 
 
 def _code_folders(
@@ -148,20 +294,30 @@ def _code_folders(
             return
 
 
-def _modules(seal: Seal, folder: str) -> Iterator[tuple[str, str]]:
-    """What `-m name` may be: a file of any kind or a package beside it, and its bytecode."""
-    for word, after in zip(seal.words, (*seal.words[1:], ""), strict=False):
-        module = after if word == "-m" else word[2:] if word.startswith("-m") else ""
-        if not module or module.startswith("-") or "\0" in module:
-            continue
+def _modules(
+    seal: Seal, words: Sequence[str], folder: str, project: str
+) -> Iterator[tuple[str, str]]:
+    """What `-m name` or `import name` may be: a file or a package beside it, and its bytecode."""
+    for module in dict.fromkeys(_named_modules(seal, words)):
         top = module.split(".", 1)[0].split(":", 1)[0]
-        for place in ("", "src"):
+        for place in (project, os.path.join(project, "src")):
             yield f"module:{place}:{top}", os.path.join(folder, place, f"{top}.py")
             inner = os.path.join(folder, place, *module.split("."))
             yield f"module:{place}:{module}", f"{inner}.py"
             yield from _instead_of(top, folder, place)
             if not seal.shuts_bytecode:
                 yield from _instead_of(top, folder, os.path.join(place, "__pycache__"))
+
+
+def _named_modules(seal: Seal, words: Sequence[str]) -> Iterator[str]:
+    for word, after in zip(words, (*words[1:], ""), strict=False):
+        if (found := _MODULE.fullmatch(word)) is not None:
+            module = found[1] or after
+            if module and not module.startswith("-"):
+                yield module
+    if any(program_name(word) in ("python", "pypy") for word in words):
+        for names in (found for word in seal.words for found in _IMPORTED.findall(word)):
+            yield from (name for name in re.split(r"[ \t,]+", names) if name.strip("."))
 
 
 def _instead_of(top: str, folder: str, place: str) -> Iterator[tuple[str, str]]:
@@ -172,12 +328,14 @@ def _instead_of(top: str, folder: str, place: str) -> Iterator[tuple[str, str]]:
             yield f"module:{within}", os.path.join(folder, within)
 
 
-def _loaded_by_pythons(seal: Seal, folder: str, workspace: str) -> Iterator[tuple[str, str]]:
+def _loaded_by_pythons(
+    seal: Seal, words: Sequence[str], folder: str, workspace: str
+) -> Iterator[tuple[str, str]]:
     """What each start of a Python of the workspace loads before anything else."""
     root = workspace.rstrip(os.sep) + os.sep
     inside = [*_inside(seal, workspace)]
-    for word in seal.words:
-        if _program(word) not in ("python", "pypy") or "\0" in word:
+    for word in words:
+        if program_name(word) not in ("python", "pypy"):
             continue
         places = [""] if os.sep in word else inside
         for place in counted(places):
@@ -202,12 +360,3 @@ def _inside(seal: Seal, workspace: str) -> Iterator[str]:
     for each in counted(seal.path.split(os.pathsep)):
         if not os.path.isabs(each) or resolved(each).startswith(root):
             yield each or "."
-
-
-def _runs_text(seal: Seal) -> bool:
-    return any(_program(word) in _SHELLS for word in seal.words) and "-c" in seal.words
-
-
-def _program(word: str) -> str:
-    """The name of a program without its version: `python` for `python3.11`."""
-    return os.path.basename(word).rstrip("0123456789.") or word

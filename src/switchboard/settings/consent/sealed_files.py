@@ -12,8 +12,15 @@ from switchboard.settings.consent.digests import (
     tree_digest,
     tree_folders,
 )
-from switchboard.settings.consent.looking import Unbound, counted, landed, one_look, reached
-from switchboard.settings.consent.named_files import named_files, named_folders
+from switchboard.settings.consent.looking import (
+    Unbound,
+    Unspelt,
+    counted,
+    landed,
+    one_look,
+    reached,
+)
+from switchboard.settings.consent.named_files import named_data, named_files, named_folders
 
 _Found = list[tuple[str, str]]
 # How the names of files begin that no word names as a whole.
@@ -30,6 +37,25 @@ def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
     for name in names:
         found[name.partition(":")[2] if name.partition(":")[0] in _KINDS else name] = None
     return tuple(found)
+
+
+def is_unspelt(seal: Seal, workspace: str) -> bool:
+    """Whether nobody can tell which files a command line leads to before it runs."""
+    try:
+        digests_of_files(seal, workspace)
+    except Unspelt:
+        return True
+    except Unbound:
+        return False
+    return False
+
+
+def data_files(seal: Seal, workspace: str) -> tuple[str, ...]:
+    """The files of a command line whose change changes nothing, as people see them."""
+    try:
+        return tuple(named_data(seal, workspace))
+    except Unbound:
+        return ()
 
 
 def files_to_watch(seal: Seal, workspace: str) -> list[str]:

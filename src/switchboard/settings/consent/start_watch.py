@@ -27,7 +27,11 @@ _MOST_STEPS = 5
 _MOST_LINKS = 40
 _MOST_FOLDERS = 256
 # Runners write them anew at each start.
-_REWRITTEN = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lockb", "uv.lock")
+_REWRITTEN = (
+    *("package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lockb", "bun.lock", "uv.lock"),
+    *("deno.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pixi.lock", "Gemfile.lock"),
+    "flake.lock",
+)
 _EVENT = struct.Struct("iIII")
 _EVENT_BYTES = 65536
 
@@ -142,12 +146,13 @@ def start_watch(entry: ServerEntry, workspace: str) -> StartWatch | None:
 
     To be begun before the last look, and to be asked once the server has answered.
     """
-    if not entry.fingerprint or entry.seal is None or not entry.seal.binding:
+    seal = entry.seal
+    if not entry.fingerprint or seal is None or not seal.binding or seal.is_dev:
         return None
     paths: list[str] = []
     # What is too much to be looked at was never trusted: the last look says so.
     with one_look(), suppress(Unbound):
-        paths.extend(_paths(entry.seal, workspace))
+        paths.extend(_paths(seal, workspace))
     return StartWatch(paths, os.path.realpath(workspace))
 
 

@@ -50,16 +50,6 @@ _CONDITIONS: dict[str, Any] = {
     ]
 }
 
-# Another name of `transport`, by which the READMEs of servers and other hosts call it.
-TRANSPORTS = {
-    "stdio": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamableHttp": "http",
-    "streamablehttp": "http",
-    "sse": "sse",
-}
 _TYPE = Text(
     choices=("stdio", "http", "streamable-http", "sse"), about="Another name of `transport`."
 )

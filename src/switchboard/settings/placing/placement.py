@@ -14,6 +14,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.bytecode import kept_for
 from switchboard.children.starting.runners import program_file, taken_from_folder
 from switchboard.config.problems import Problem
+from switchboard.settings.consent.trust_record import folder_now
 from switchboard.settings.sections import Omission, Settings
 from switchkit.commands import lies_in
 
@@ -64,6 +65,12 @@ def placed(entry: ServerEntry, ground: Ground) -> ServerEntry | Omission:
     """A server with the place where it starts, or why it has none."""
     if entry.transport != "stdio":
         return entry
+    if entry.follow:
+        if (refusal := _why_not_followed(entry, ground)) is not None:
+            return refusal
+        # It stands where its caller works: an empty folder would be nobody's worktree.
+        where = entry.start_in or "workspace"
+        entry = replace(entry, start_in=where, folder_id=folder_now(ground.workspace))
     is_asked_for = entry.start_in == "neutral"
     if entry.fingerprint:
         # Of the workspace, and trusted as it is written.
@@ -81,6 +88,19 @@ def placed(entry: ServerEntry, ground: Ground) -> ServerEntry | Omission:
         neutral=is_asked_for or place.is_not_for_it,
         apart_from="" if ground.is_users else ground.workspace,
     )
+
+
+def _why_not_followed(entry: ServerEntry, ground: Ground) -> Omission | None:
+    """Why a server cannot stand in the worktrees of its callers; a suite may have said so."""
+    # Few servers follow, and everyone waits for the first listing.
+    from switchboard.settings.rules.follow_rules import standing_fault  # noqa: PLC0415
+
+    if (fault := standing_fault(entry.scope, entry.sandbox_features)) is not None:
+        return Omission(entry=entry, reason=fault[1], hint=f"remove `{fault[0]}`, or `follow`")
+    if lies_in(entry.cwd, ground.workspace):
+        return None
+    reason = "it follows its callers, and its `cwd` is in none of their worktrees"
+    return Omission(entry=entry, reason=reason, hint="write `cwd` from the workspace")
 
 
 class _Place:

@@ -34,7 +34,7 @@ def judge_egress(name: str, fields: Mapping[str, Any], say: Say) -> None:
     try:
         hosts = egress_from(fields["egress"])
     except ValueError as error:
-        say(("egress",), f"`egress` names a host that is none: {error}", "", "error")
+        say(("egress",), f"`egress` names something that is not a host: {error}", "", "error")
         return
     seen: dict[tuple[str, int], EgressHost] = {}
     for each in hosts:

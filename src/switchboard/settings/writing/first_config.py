@@ -28,15 +28,30 @@ guard = true
 """,
 }
 _VALUES = """
+# List three tools that find and call all others, with a line for each of the most used, so that a
+# model calls these at once and searches for the rest. Without this every server is a tool of its
+# own, and a model asks it what it has before the first call: docs/find.md
+surface_tokens = "balanced"
+
 # Answer with a server's own contents. Without this a suite answers with the JSON of each result
 # (`json`), of which a model reads up to twice as much: docs/results.md
+# Keep results of more than 8,000 tokens, and give a model their beginning, end and a handle for the
+# rest. Without this a single one can fill its context.
 [results]
 mode = "passthrough"
+inline_tokens = 8_000
 
 # Show the schemas of all tools of a server only while they are short, and otherwise names and
 # summaries. Without this (`summary`) a model reads every schema of a large server at once.
+# Tell of each tool in a line, as a signature: a third of what its JSON (`json`) costs.
 [introspection]
 mode = "auto"
+format = "signatures"
+
+# Give each suite a second tool for what only reads, in hosts that tell the two apart: Codex and
+# Claude Code then let reading pass. Without this (`never`) they ask about each call of a suite.
+[surface]
+split = "auto"
 
 # Let a call take five minutes without a sign of life, as hosts do. Without this it has one minute,
 # which is too short for crawls, builds and research.
@@ -47,7 +62,12 @@ rpc_ms = 300_000
 
 def write_config(path: str, whose: Literal["workspace", "home"]) -> None:
     """Write a first file of settings. Raises `ConfigInvalid`."""
-    write_whole(path, _HEADS[whose] + _VALUES, mode=_MODE)
+    write_whole(path, first_config(whose), mode=_MODE)
+
+
+def first_config(whose: Literal["workspace", "home"]) -> str:
+    """The text of a first file of settings."""
+    return _HEADS[whose] + _VALUES
 
 
 def first_home_config(places: Places) -> str:

@@ -5,9 +5,11 @@ import asyncio
 import msgspec
 from msgspec import UNSET
 
+from switchboard.core.receipts import gave_up
 from switchboard.surface.http.answers import begin, read_message, request_id, start
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeEndpoint
+from switchboard.surface.http.streams import Stream
 from switchboard.surface.sink import Sink
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.http_headers import LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
@@ -17,6 +19,7 @@ from switchboard.wire.messages import (
     Envelope,
     Parts,
     cancelled_id,
+    cancelled_reason,
     read_batch,
 )
 
@@ -47,7 +50,7 @@ class HandshakeEra:
             await exchange.reply(HttpReply(202))
             return
         stream = session.stream_for(exchange)
-        answer = self._begin(session, message, stream)
+        answer = self._begin(session, message, stream, alone=stream)
         if isinstance(answer, HttpReply):
             await exchange.reply(answer)
         else:
@@ -91,8 +94,9 @@ class HandshakeEra:
         return HttpReply(reply.status, reply.parts, ((SESSION_ID.encode(), session.id.encode()),))
 
     def _begin(
-        self, session: HttpSession, message: Envelope, sink: Sink
+        self, session: HttpSession, message: Envelope, sink: Sink, alone: Stream | None = None
     ) -> "HttpReply | asyncio.Task[HttpReply]":
+        """Work on a message; `alone` is the response that has no other."""
         message_id = request_id(message)
         if message_id in session.under_way:
             raise Refusal(400, "a request with this `id` is still under way")
@@ -100,10 +104,12 @@ class HandshakeEra:
         if isinstance(answer, HttpReply):
             return answer
         task = start(session.tasks, answer, message_id, modern=False)
-        session.under_way[message_id] = task
+        session.under_way[message_id] = (task, alone)
 
         def forget(_: object) -> None:
-            del session.under_way[message_id]
+            # By now the id may stand for another request.
+            if session.under_way.get(message_id, (None,))[0] is task:
+                del session.under_way[message_id]
             session.touch()
 
         task.add_done_callback(forget)
@@ -118,8 +124,16 @@ class HandshakeEra:
         if message.method != CANCELLED:
             session.endpoint.notification(message.method, message.params)
             return
-        if task := session.under_way.get(cancelled_id(message.params)):
-            task.cancel()
+        message_id = cancelled_id(message.params)
+        if found := session.under_way.get(message_id):
+            task, stream = found
+            why = gave_up(cancelled_reason(message.params))
+            if stream is None or not stream.goes_on(why):
+                task.cancel()
+                return
+            # Nobody is answered any more, and the work is done to its end.
+            del session.under_way[message_id]
+            stream.release()
 
     async def _post_batch(self, session: HttpSession, exchange: Exchange, body: bytes) -> None:
         if session.endpoint.session.protocol != _BATCHING:

@@ -96,6 +96,8 @@ class ModernEra:
         if listens:
             self._listening.add(endpoint)
         stream.follow(work)
+        # In this era a client that leaves has cancelled, says the protocol.
+        stream.leaving = "cancelled"
         try:
             await Delivery(exchange, stream, self._tasks).run()
         finally:

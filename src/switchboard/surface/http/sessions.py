@@ -14,6 +14,7 @@ from msgspec import Raw
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
+from switchboard.core.receipts import Receipt
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
@@ -46,7 +47,10 @@ class HttpSession:
     def __init__(self, make_endpoint: MakeEndpoint) -> None:
         self.id = secrets.token_urlsafe(_ID_BYTES)
         self.endpoint = make_endpoint(self)
-        self.under_way: dict[MessageId, asyncio.Task[HttpReply]] = {}
+        # With the stream of one that has a response of its own.
+        self.under_way: dict[MessageId, tuple[asyncio.Task[HttpReply], Stream | None]] = {}
+        # Answers go out on streams of their own.
+        self.held: dict[MessageId, Receipt] = {}
         self.tasks = TaskSet()
         self.questions = Pending(most=MOST_QUESTIONS)
         self.last_used = asyncio.get_running_loop().time()

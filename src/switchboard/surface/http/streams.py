@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
+from switchboard.core.receipts import GaveUp, Receipt
 from switchboard.surface.http.exchange import HttpReply
 from switchboard.wire.messages import (
     METHOD_NOT_FOUND,
@@ -44,6 +45,22 @@ class Message(Struct, frozen=True):
     parts: Parts
     size: int
     worth: Worth
+
+
+class _Sent:
+    """An answer over HTTP: read by a client that was there when it was sent whole."""
+
+    __slots__ = ("is_over", "taken")
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.is_over = False
+
+    def take(self) -> None:
+        self.taken = 1
+
+    def look(self) -> int:
+        return self.taken
 
 
 class Stream:
@@ -81,6 +98,11 @@ class Stream:
         self._work: asyncio.Task[HttpReply] | None = None
         # Who wants to know that a message was taken, by its number; the answer has none so far.
         self._receipts: list[tuple[int | None, Callable[[], None]]] = []
+        # Of the calls that the request makes, and how far the answer got.
+        self.held: dict[MessageId, Receipt] = {}
+        self._sent: _Sent | None = None
+        # What it means that the client has left.
+        self.leaving: GaveUp = "left"
 
     # The sink
 
@@ -131,6 +153,8 @@ class Stream:
         work.add_done_callback(self._answer)
 
     def _answer(self, work: "asyncio.Task[HttpReply]") -> None:
+        if self._work is not work:
+            return
         failed = work.cancelled() or work.exception() is not None
         self.end(None if failed else work.result())
 
@@ -140,6 +164,7 @@ class Stream:
             return
         if reply is not None:
             self.is_answered = True
+            self._note_answer()
             if self.has_begun or self._waiting:
                 self.say(reply.parts)
                 self._receipts = [
@@ -152,10 +177,33 @@ class Stream:
         self.news.set()
         self._taken.set()
 
+    def _note_answer(self) -> None:
+        # One that goes on was answered with a question.
+        ended = [receipt for receipt in self.held.values() if receipt.status]
+        if not ended:
+            return
+        sent = self._sent = _Sent()
+        # That a client has left is seen a turn later.
+        self._receipts.append((None, sent.take))
+        for receipt in ended:
+            if receipt.book is not None:
+                receipt.book.sent(receipt, sent, 1)
+
     def abandon(self) -> None:
         """Nobody will read the answer."""
-        if self._work is not None:
+        if self._work is not None and not self._work.done() and not self.goes_on(self.leaving):
             self._work.cancel()
+        self.release()
+
+    def goes_on(self, why: GaveUp) -> bool:
+        """Whether the work is done to its end without a client."""
+        return len(self.held) == 1 and next(iter(self.held.values())).goes_on(why)
+
+    def release(self) -> None:
+        """The work is none of ours any more, and nobody is answered."""
+        self._work = None
+        if self._sent is not None:
+            self._sent.is_over = True
         self.end()
 
     # What a connection carries
@@ -201,6 +249,8 @@ class Stream:
 
     def taken(self, number: int | None = None) -> None:
         """A connection has taken the message with this number, or the answer alone."""
+        if number is None and self._sent is not None:
+            self._sent.take()
         done = [each for each in self._receipts if each[0] == number or _is_up_to(each[0], number)]
         self._receipts = [each for each in self._receipts if each not in done]
         for _, tell in done:

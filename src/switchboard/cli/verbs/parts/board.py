@@ -19,6 +19,7 @@ from switchkit.cli.usage import Option, UsageError
 
 T = TypeVar("T", bound=Struct)
 
+WORKTREE = Option(name="worktree", value="W", about="look at this worktree: branch, name or path")
 ACCOUNT = Option(name="account", value="A", about="use this account of the server")
 IN_PROCESS = Option(name="in-process", about="do without the daemon, in this process alone")
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
-from switchboard.control.client import ENDED, SILENT, running_daemon
+from switchboard.control.client import ENDED, SILENT, draining_daemons, running_daemon
 from switchboard.control.requests import ControlRequest, DecideRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
@@ -35,3 +35,28 @@ def daemon_answer(request: CommandRequest, wanted: ControlRequest, kind: type[T]
         if fault.reason in _OUT_OF_REACH and not isinstance(wanted, DecideRequest):
             return None
         raise
+
+
+def older_answers(
+    request: CommandRequest, wanted: ControlRequest, kind: type[T], *, but_for: str
+) -> list[T]:
+    """What daemons answer that only finish: after an upgrade it is them who have the clients.
+
+    `but_for` is the reason of the fault by which one says that it has nothing to do with it; any
+    other is raised.
+    """
+    environ = dict(request.environ)
+    if wants_in_process(environ):
+        return []
+    found: list[T] = []
+    for client in draining_daemons(places_from(environ)):
+        try:
+            answer = client.answer(wanted, kind)
+        except Fault as fault:
+            if fault.reason != but_for and fault.reason not in _OUT_OF_REACH:
+                raise
+        else:
+            found += [] if answer is None else [answer]
+        finally:
+            client.close()
+    return found

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from switchboard.core.audit import stamped
 from switchboard.core.questions import Answer, Question
+from switchboard.core.stamps import stamped
 from switchboard.core.stores import Held
 from switchboard.runs.run import Run, RunEvent
 

@@ -46,27 +46,31 @@ def _noticed(request: CommandRequest, settings: Settings) -> Settings:
 
 def followed_settings(
     request: CommandRequest, **flags: Any
-) -> tuple[Settings, Callable[[StandIns], Settings]]:
-    """The settings, and a way to read those of the very same workspace again later.
+) -> tuple[Settings, Callable[[str, StandIns], Settings]]:
+    """The settings, and a way to read those of a workspace later, this one or another.
 
     That way is given what the files held when they could last be used.
     """
-    settings = usable_for(request, **flags)
+    return usable_for(request, **flags), settings_of_trees(request, **flags)
+
+
+def settings_of_trees(request: CommandRequest, **flags: Any) -> Callable[[str, StandIns], Settings]:
+    """Reads the settings of a folder as this command would if it were typed there."""
     config = request.config
     if config is not None and not config.startswith("~"):
         config = os.path.abspath(config)
 
-    def load(last_good: StandIns) -> Settings:
+    def load(workspace: str, last_good: StandIns) -> Settings:
         again = partial(
             load_settings,
-            workspace=settings.workspace,
+            workspace=workspace,
             environ=request.environ,
             flags=flags,
             config=config,
         )
         return usable_settings(again, last_good)
 
-    return settings, load
+    return load
 
 
 def places_for(request: CommandRequest) -> Places:

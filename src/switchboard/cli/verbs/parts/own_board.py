@@ -15,13 +15,14 @@ from switchboard.cli.printer import Talk
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import Terminal
 from switchboard.cli.verbs.parts.board import progress_of
-from switchboard.cli.verbs.parts.loading import usable_for
+from switchboard.cli.verbs.parts.loading import settings_of_trees, usable_for
 from switchboard.control.api import Hear
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
 from switchboard.core.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
-from switchboard.core.questions import Answer, Question
+from switchboard.core.questions import BY_CLIENT, Answer, Question
+from switchboard.daemon.board.reload import LoadTree
 from switchboard.daemon.board.runtime import running
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.settings.sections import Settings
@@ -50,7 +51,12 @@ async def _answer(
     request: CommandRequest, settings: Settings, wanted: BoardRequest, hear: Hear
 ) -> Struct:
     request.talk.progress(_progress(settings, wanted))
-    async with own_caller(settings, request.environ, is_pinned=request.is_pinned) as caller:
+    async with own_caller(
+        settings,
+        request.environ,
+        is_pinned=request.is_pinned,
+        load_tree=settings_of_trees(request),
+    ) as caller:
         if isinstance(wanted, CallRequest):
             return await _called(caller, wanted, request.talk, hear)
         if isinstance(wanted, IntrospectRequest):
@@ -90,11 +96,17 @@ def _progress(settings: Settings, wanted: BoardRequest) -> str:
 
 @asynccontextmanager
 async def own_caller(
-    settings: Settings, environ: Mapping[str, str], *, is_pinned: bool = False
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    is_pinned: bool = False,
+    load_tree: LoadTree | None = None,
+    events: EventBus | None = None,
 ) -> AsyncGenerator[Caller]:
     """This command as the only client of a board."""
+    heard = events or EventBus()
     async with (
-        running(settings, environ=environ, events=EventBus()) as runtime,
+        running(settings, environ=environ, events=heard, load_tree=load_tree) as runtime,
         open_caller(runtime, cwd=os.getcwd(), pid=os.getpid(), is_pinned=is_pinned) as caller,
     ):
         yield caller
@@ -109,7 +121,7 @@ class TerminalAsker:
     async def ask(self, question: Question, /) -> Answer:
         self._terminal.show(question)
         await _typed()
-        return Answer(verdict=self._terminal.take(), by="client", at=time.time())
+        return Answer(verdict=self._terminal.take(), by=BY_CLIENT, at=time.time())
 
 
 async def _typed() -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from switchboard.approvals.wording.names import named
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.questions import Extent, Question, Verdict
+from switchboard.core.questions import ALL_OF_IT, BETWEEN, Extent, Question, Verdict
 from switchboard.core.stores import Held
 from switchkit.cli.style import Style
 
@@ -23,8 +24,15 @@ _MAY: dict[tuple[Verdict, Extent], str] = {
 
 def question_lines(question: Question, style: Style) -> Iterator[str]:
     """A question for people, with what matters most marked."""
-    for number, line in enumerate(question.prompt.splitlines()):
+    for number, line in enumerate(_told(question)):
         yield marked(line, line, style, is_first=number == 0)
+
+
+def _told(question: Question) -> Iterator[str]:
+    """Its lines, without the way to where somebody reads them already."""
+    for line in question.prompt.splitlines():
+        if line != f"{ALL_OF_IT}{question.shown_by}":
+            yield line.removesuffix(f"{BETWEEN}{question.shown_by}")
 
 
 def marked(line: str, row: str, style: Style, *, is_first: bool) -> str:
@@ -57,8 +65,8 @@ def in_words(question: Question) -> str:
         if question.is_permission and thing:
             return thing
         return f"{question.wish}: {thing}" if thing else question.wish
-    account = f" as {question.facts.account}" if question.facts.account else ""
-    return f"{question.tool} of {question.suite or question.facts.server}{account}"
+    account = f" as {named(question.facts.account)}" if question.facts.account else ""
+    return f"{named(question.tool)} of {named(question.suite or question.facts.server)}{account}"
 
 
 def about_host(verdict: Verdict, extent: Extent) -> str:

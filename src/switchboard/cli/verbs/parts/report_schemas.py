@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def report_schemas() -> dict[str, dict[str, Any]]:
     for module in (*(verb.module for verb in VERBS.values()), *_LATE):
         loaded(module)
     found: dict[str, dict[str, Any]] = {}
-    for kind in Report.__subclasses__():
+    for kind in _kinds(Report):
         if kind is Silent:
             continue
         tag = str(kind.__struct_config__.tag)
@@ -30,6 +31,13 @@ def report_schemas() -> dict[str, dict[str, Any]]:
             **schema,
         }
     return dict(sorted(found.items()))
+
+
+def _kinds(base: type[Report]) -> Iterator[type[Report]]:
+    """Every kind of report, those of a kind included."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
 
 
 def main(arguments: list[str]) -> int:

@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.home_check import check_home
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
-from switchboard.cli.verbs.parts.servers import program_of, target_of
+from switchboard.cli.verbs.parts.servers import entries, program_of, target_of
 from switchboard.cli.verbs.parts.trusting.consent import (
     TrustOffer,
     check_consent,
@@ -21,12 +22,18 @@ from switchboard.cli.verbs.parts.trusting.consent import (
     write_down,
 )
 from switchboard.cli.verbs.parts.trusting.trust_items import trust_items
-from switchboard.cli.verbs.servers.typed_server import OPTIONS, TypedServer, typed_server
+from switchboard.cli.verbs.servers.typed_server import (
+    OPTIONS,
+    URL_BEGINNINGS,
+    TypedServer,
+    typed_server,
+)
 from switchboard.config.locate import Places
-from switchboard.config.problems import ConfigInvalid, shown_path
+from switchboard.config.problems import ConfigInvalid, Problem, shown_path
 from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
 from switchboard.core.origins import Scope
 from switchboard.settings.freeze import entry_from_fields
+from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings
 from switchboard.settings.trust import trust
 from switchboard.settings.validate import shown_name
@@ -38,12 +45,20 @@ from switchkit.cli.usage import Option, Usage, Word
 USAGE = Usage(
     verb="add",
     summary="Put an MCP server behind Switchboard.",
-    words=(Word(name="NAME", about="the name of the server; its suite is NAME_suite"),),
+    words=(
+        Word(name="NAME", about="the name of the server; its suite is NAME_suite"),
+        Word(
+            name="URL",
+            about="a remote server instead of a command, as with `--url`",
+            optional=True,
+            begins=URL_BEGINNINGS,
+        ),
+    ),
     rest="COMMAND…",
     options=(
         *OPTIONS,
         Option(name="global", about="for every workspace: write to your home"),
-        Option(name="replace", about="replace a server of this name"),
+        Option(name="replace", about="replace a server of this name, or hide yours of the home"),
     ),
     details=(
         "What you type at a terminal is trusted in this workspace. Added by a script, or below a\n"
@@ -53,7 +68,7 @@ USAGE = Usage(
     examples=(
         "switchboard add time -- uvx mcp-server-time",
         "switchboard add github --secret-env GITHUB_TOKEN=env:GITHUB_TOKEN -- github-mcp stdio",
-        "switchboard add docs --url https://example.com/mcp --header Authorization=env:DOCS_AUTH",
+        "switchboard add docs https://example.com/mcp --header Authorization=env:DOCS_AUTH",
         "switchboard add files --sandbox default --scope user --timeout 5m -- files-mcp",
     ),
 )
@@ -84,6 +99,8 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
         yield from (warning(style, text) for text in self.warnings)
         if self.trusted:
             yield hint(style, f"switchboard introspect {self.suite}")
+        if self.trusted and self.runs.startswith(URL_BEGINNINGS):
+            yield hint(style, f"if it wants a login: switchboard login {shlex.quote(self.name)}")
 
 
 def run(request: CommandRequest) -> Report:
@@ -113,6 +130,45 @@ def run(request: CommandRequest) -> Report:
         return replace(report, settings=told) if config else report
     except ConfigInvalid as error:
         raise _placed(error, places) from None
+
+
+def _hidden(
+    request: CommandRequest, settings: Settings, name: str, scope: Scope
+) -> tuple[str, ...]:
+    """What is to be said of a server of this name elsewhere: only one of them is seen here.
+
+    A server of the workspace takes the place of the user's own, and not before they say so.
+    """
+    if scope is Scope.HOME:
+        others = (each for each in entries(settings) if each.name == name)
+        theirs = (each for each in others if each.origin.scope is Scope.WORKSPACE)
+        return tuple(f"in this workspace it is hidden by {_told(one, settings)}" for one in theirs)
+    if name not in settings.replaced:
+        return ()
+    # As it is seen from where no workspace says anything.
+    elsewhere = load_settings(
+        workspace=settings.home, environ=request.environ, config=request.config, is_home=True
+    )
+    own = next(each for each in entries(elsewhere) if each.name == name)
+    if request.arguments.has("replace"):
+        return (f"in this workspace it hides your own {_told(own, settings)}",)
+    raise ConfigInvalid(
+        [
+            Problem(
+                path=own.origin.path,
+                line=own.origin.line,
+                key=f"mcpServers.{name}",
+                message=f"in this workspace the new one would hide your own {_told(own, settings)}",
+                hint="choose another name, or say `--replace` to use the new one in its place here",
+            )
+        ]
+    )
+
+
+def _told(entry: ServerEntry, settings: Settings) -> str:
+    origin = entry.origin
+    where = shown_path(origin.path, workspace=settings.workspace, user_home=settings.user_home)
+    return f"`{entry.name}` of {where}:{origin.line}, which runs `{target_of(entry)}`"
 
 
 def _first_settings(request: CommandRequest, places: Places, scope: Scope) -> str:
@@ -171,8 +227,10 @@ def _report(
         )
     known = (*settings.untrusted, *settings.servers)
     entry = next((each for each in known if each.name == name), None)
+    hidden = _hidden(request, settings, name, scope)
     doubt = _trusted_or_why_not(request, settings, name, typed.fields)
     warnings = [
+        *hidden,
         *typed.warnings,
         *(
             f"{problem.message} (`{problem.key}`)"

@@ -11,8 +11,9 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.home_check import told_of_home
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.servers import ListedServer, listed_servers
-from switchboard.config.problems import Problem
+from switchboard.config.problems import Problem, place
 from switchboard.daemon.board.assemble import usable_here
+from switchboard.daemon.desk.refused_tools import refused_findings
 from switchboard.providers.source import Trust
 from switchboard.providers.table import configured
 from switchboard.settings.sections import Settings
@@ -110,15 +111,26 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
 
     def _about_files(self, style: Style) -> Iterator[str]:
         if not self.servers and not self.commands:
-            yield "no server is configured"
+            # What stands in a file that cannot be read is no less configured.
+            yield "no server can be used" if self.problems else "no server is configured"
             if not self.warnings and not self.problems:
                 yield hint(style, "switchboard add NAME -- COMMAND")
         yield from (f"{style.red('error:')} {each}" for each in self.problems[:_MOST])
         if self.problems:
             yield "files with errors are left out; everything else is used"
-        yield from (f"{style.yellow('warning:')} {each}" for each in self.warnings[:_MOST])
-        if self.problems or self.warnings:
+        warnings = self._other_warnings()
+        yield from (f"{style.yellow('warning:')} {each}" for each in warnings[:_MOST])
+        if self.problems or warnings:
             yield hint(style, "switchboard config check")
+
+    def _other_warnings(self) -> list[str]:
+        """Without those about servers that are left out, which have a line of their own below."""
+        told = tuple(
+            f"the server `{server.name}` is left out: {server.left_out}"
+            for server in self.servers
+            if server.left_out
+        )
+        return [each for each in self.warnings if not each.endswith(told)]
 
     def notes(self, style: Style) -> Iterator[str]:
         yield from self._about_files(style)
@@ -174,10 +186,14 @@ def run(request: CommandRequest) -> Report:
             entry.name for entry in settings.servers if entry.neutral and not entry.fingerprint
         ),
         commands=_listed_commands(settings, request.environ),
-        warnings=tuple(_warning(each, settings.workspace) for each in settings.warnings),
-        problems=tuple(
-            _warning(each, settings.workspace) for file in settings.broken for each in file.problems
+        warnings=(
+            *(_in_a_line(each, settings) for each in (*_beside(settings), *settings.warnings)),
+            *(
+                f"{each.subject}: {each.message}"
+                for each in refused_findings(settings, request.environ)
+            ),
         ),
+        problems=tuple(_in_a_line(each, settings) for each in _errors(settings)),
     )
 
 
@@ -188,9 +204,20 @@ def _sandbox_word(server: ListedServer) -> str:
     return server.sandbox.partition(",")[0].partition(" ")[0] or "none"
 
 
-def _warning(problem: Problem, workspace: str) -> str:
-    place = shown_origin("", problem.path, problem.line, workspace)
-    return visible(f"{place}: {problem.message}")
+def _errors(settings: Settings) -> Iterator[Problem]:
+    found = (each for file in settings.broken for each in file.problems)
+    return (each for each in found if each.severity == "error")
+
+
+def _beside(settings: Settings) -> Iterator[Problem]:
+    """What else is said of broken files."""
+    found = (each for file in settings.broken for each in file.problems)
+    return (each for each in found if each.severity != "error")
+
+
+def _in_a_line(problem: Problem, settings: Settings) -> str:
+    where = place(problem, workspace=settings.workspace, user_home=settings.user_home)
+    return visible(f"{where}: {problem.message}")
 
 
 def _listed_commands(settings: Settings, environ: Mapping[str, str]) -> tuple[ListedCommand, ...]:

@@ -5,17 +5,19 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from switchboard.cli.moments import local_time, utc_time
+from switchboard.cli.moments import local_time
 from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
+from switchboard.cli.verbs.parts.daemon_answer import daemon_answer, older_answers
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.servers.naming import no_daemon, server_names
 from switchboard.control.answers import ServerLogLines
 from switchboard.control.requests import LogsRequest
 from switchboard.core.log_lines import LogLine
+from switchboard.core.stamps import stamped
+from switchboard.ipc.paths import places_from
 from switchkit.cli.columns import visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -29,7 +31,7 @@ USAGE = Usage(
     words=(Word(name="NAME", about="the name of the server", is_name=True),),
     options=(
         Option(name="follow", short="-f", about="stay, and show each line when it comes"),
-        Option(name="lines", value="N", about=f"how many lines ({_LINES})"),
+        Option(name="lines", short="-n", value="N", about=f"how many lines ({_LINES})"),
     ),
     details=(
         "The daemon keeps the end of it in memory, without secrets, until it ends itself. With"
@@ -49,7 +51,7 @@ class ShownLogLine(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, line: LogLine) -> "ShownLogLine":
-        return cls(time=utc_time(line.at), pid=line.pid, text=line.text, is_ours=line.is_ours)
+        return cls(time=stamped(line.at), pid=line.pid, text=line.text, is_ours=line.is_ours)
 
 
 class ServerLogReport(Report, frozen=True, kw_only=True, tag="switchboard.logs/1"):
@@ -57,13 +59,29 @@ class ServerLogReport(Report, frozen=True, kw_only=True, tag="switchboard.logs/1
 
     name: str
     log: tuple[ShownLogLine, ...]
+    # How many lines are, or may be, about other workspaces that use the same process.
+    withheld: int = 0
+    # Since when the daemon runs, and where it writes what it does with servers; empty if not known.
+    since: str = ""
+    daemon_log: str = ""
 
     def lines(self, style: Style) -> Iterator[str]:
         yield from (_shown(line, style) for line in self.log)
 
     def notes(self, style: Style) -> Iterator[str]:
-        if not self.log:
+        if self.withheld:
+            lines = "1 line is" if self.withheld == 1 else f"{self.withheld} lines are"
+            yield (
+                f"{lines} not shown: all workspaces share one process of `{self.name}`, and what it"
+                " prints for another, or for nobody in particular, is not for this one"
+            )
+        elif not self.log:
             yield f"the daemon has not started `{self.name}` yet"
+            if self.since:
+                yield (
+                    f"it runs since {local_time(self.since)}; what servers printed before is not"
+                    f" kept, and how they ended is in {style.paths(self.daemon_log)}"
+                )
             yield hint(style, f"switchboard introspect {self.name}")
 
 
@@ -88,9 +106,19 @@ def run(request: CommandRequest) -> Report:
     answer = daemon_answer(request, wanted, ServerLogLines)
     if answer is None:
         raise no_daemon("and it alone keeps what servers print")
+    if not answer.is_known:
+        # After a restart the lines are with the daemon before, for as long as it has work to do.
+        older = older_answers(request, wanted, ServerLogLines, but_for="")
+        answer = next((each for each in older if each.is_known), answer)
     kept = answer.lines[max(0, len(answer.lines) - int(given)) :]
     if not request.arguments.has("follow"):
-        return ServerLogReport(name=name, log=tuple(map(ShownLogLine.of, kept)))
+        return ServerLogReport(
+            name=name,
+            log=tuple(map(ShownLogLine.of, kept)),
+            withheld=answer.withheld,
+            since=stamped(answer.since),
+            daemon_log=places_from(dict(request.environ)).log,
+        )
     while answer is not None:
         for line in kept:
             request.show(ServerLogLineReport(name=name, line=ShownLogLine.of(line)))

@@ -1,14 +1,18 @@
-"""`switchboard remove`: take a server out of a `mcp.json`, and its trust with it."""
+"""`switchboard remove`: take servers out of a `mcp.json`, and their trust with them."""
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+
+from msgspec import Struct
 
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.servers import entries, listed_servers
+from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid, shown_path
-from switchboard.config.writing import refuse_linked_folders
+from switchboard.config.writing import put_back_on_failure, refuse_linked_folders
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Scope
 from switchboard.settings.server_names import no_server
@@ -19,45 +23,66 @@ from switchkit.cli.usage import Option, Usage, Word
 
 USAGE = Usage(
     verb="remove",
-    summary="Take an MCP server away again.",
-    words=(Word(name="NAME", about="the name of the server", is_name=True),),
+    summary="Remove MCP servers.",
+    words=(Word(name="NAME", about="the name of the server", is_name=True, many=True),),
     options=(Option(name="global", about="from your home, not from this workspace"),),
-    examples=("switchboard remove time",),
+    details="Of several, either all are removed or none.",
+    examples=("switchboard remove time", "switchboard remove time github"),
 )
 
 
-class RemoveReport(Report, frozen=True, kw_only=True, tag="switchboard.remove/1"):
-    """Where the server stood until now."""
+class RemovedServer(Struct, frozen=True, kw_only=True):
+    """A server, and where it stood until now."""
 
     name: str
     path: str
     scope: str
 
+
+class RemoveReport(Report, frozen=True, kw_only=True, tag="switchboard.remove/1"):
+    """What is gone. Name, path and scope are those of the first."""
+
+    name: str
+    path: str
+    scope: str
+    servers: tuple[RemovedServer, ...]
+
     def lines(self, style: Style) -> Iterator[str]:
-        yield f"removed {style.bold(self.name)} from {self.path}"
+        for each in self.servers:
+            yield f"removed {style.bold(each.name)} from {each.path}"
 
 
 def run(request: CommandRequest) -> Report:
-    name = request.arguments.word(0)
     places = places_for(request)
-    own = os.path.join(places.workspace, ".switchboard")
-    files = [(Scope.HOME, places.home)]
+    files = [(Scope.HOME, os.path.join(places.home, "mcp.json"))]
     if not request.arguments.has("global"):
+        own = os.path.join(places.workspace, ".switchboard", "mcp.json")
+        refuse_linked_folders(own, places.workspace)
         files.insert(0, (Scope.WORKSPACE, own))
-    for scope, folder in files:
-        path = os.path.join(folder, "mcp.json")
-        if scope is Scope.WORKSPACE:
-            refuse_linked_folders(path, places.workspace)
+    wanted = tuple(dict.fromkeys(request.arguments.words))
+    with ExitStack() as stack:
+        for _, path in files:
+            stack.enter_context(put_back_on_failure(path))
+        gone = tuple(_removed(request, places, name, files) for name in wanted)
+    _forget(request, wanted)
+    first = gone[0]
+    return RemoveReport(name=first.name, path=first.path, scope=first.scope, servers=gone)
+
+
+def _removed(
+    request: CommandRequest, places: Places, name: str, files: Iterable[tuple[Scope, str]]
+) -> RemovedServer:
+    """Take a server out of the first file that has it. Raises a fault where none does."""
+    for scope, path in files:
         if os.path.lexists(path) and remove_server(path, name, scope=scope):
-            _forget(request, name)
             shown = shown_path(path, workspace=places.workspace, user_home=places.user_home)
-            return RemoveReport(name=name, path=shown, scope=scope)
+            return RemovedServer(name=name, path=shown, scope=scope)
     raise _elsewhere(request, name)
 
 
-def _forget(request: CommandRequest, name: str) -> None:
+def _forget(request: CommandRequest, names: Iterable[str]) -> None:
     try:
-        untrust(settings_for(request), [name])
+        untrust(settings_for(request), list(names))
     except ConfigInvalid:
         # A configuration that cannot be read trusts nothing either.
         return

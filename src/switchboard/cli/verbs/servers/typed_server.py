@@ -1,6 +1,7 @@
 """A server as it is typed on the command line: its fields, and what in them looks like a secret."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ from switchkit.cli.usage import Arguments, Option, UsageError
 _SHORTEST = 8
 _TIME = re.compile(r"(\d+)(ms|s|m|)")
 _UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000}
+
+# By these a remote server is known that is typed without `--url`.
+URL_BEGINNINGS = ("https://", "http://")
 
 OPTIONS = (
     Option(name="url", value="URL", about="a remote server instead of a command"),
@@ -49,6 +53,7 @@ OPTIONS = (
         about="what keeps the server in bounds: default, seatbelt or none",
         choices=("default", "seatbelt", "none"),
     ),
+    Option(name="allow-network", about="let a server with a sandbox reach the network"),
     Option(
         name="expose",
         value="HOW",
@@ -79,17 +84,27 @@ class TypedServer(Struct, frozen=True, kw_only=True):
 
 def typed_server(arguments: Arguments, environ: Mapping[str, str]) -> TypedServer:
     """Raises `UsageError` for what makes no sense."""
-    name, command, url = arguments.word(0), arguments.rest, arguments.one("url")
-    if bool(command) == bool(url):
-        what = "either a command or `--url`, not both" if url else "a command or `--url`"
+    name, command = arguments.word(0), arguments.rest
+    url = arguments.one("url") or arguments.word(1)
+    if name.startswith(URL_BEGINNINGS):
         raise UsageError(
-            f"`switchboard add` needs {what}", f"switchboard add {name} -- npx -y {name}"
+            "`NAME` is missing before the URL", f"switchboard add docs {shlex.quote(name)}"
         )
+    if bool(command) == bool(url):
+        what = "either a command or a URL, not both" if url else "a command or a URL"
+        words = ["--url", url] if url else ["--", "npx", "-y", name]
+        line = shlex.join(["switchboard", "add", name, *words])
+        raise UsageError(f"`switchboard add` needs {what}", line)
     transport = arguments.one("transport")
     if command and transport not in {None, "stdio"}:
         raise UsageError(f"a command is reached by stdio, not by `{transport}`")
     if url and transport == "stdio":
         raise UsageError("a URL is reached by `http` or `sse`, not by `stdio`")
+    if arguments.has("allow-network") and arguments.one("sandbox") in {None, "none"}:
+        raise UsageError(
+            "`--allow-network` is for a server with a sandbox; any other may reach the network",
+            "say `--sandbox default` too, or leave it out",
+        )
     if command and arguments.all("header"):
         raise UsageError("`--header` is for a server with `--url`", "give a command `--env K=V`")
     fields: dict[str, Any] = {}
@@ -113,6 +128,7 @@ def typed_server(arguments: Arguments, environ: Mapping[str, str]) -> TypedServe
             ("headers", {**headers.plain, **headers.referred}),
             ("description", arguments.one("description")),
             ("sandbox_profile", arguments.one("sandbox")),
+            ("allow_network", arguments.has("allow-network")),
             ("expose", arguments.one("expose")),
             ("scope", arguments.one("scope")),
             ("rpc_timeout_ms", _milliseconds(arguments.one("timeout"))),

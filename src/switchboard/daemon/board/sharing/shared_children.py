@@ -25,6 +25,7 @@ from switchboard.daemon.board.sharing.shared_pools import (
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.procs.stderr_log import StderrLogs
+from switchboard.results.store import ResultStore
 from switchboard.runs.limits import RunLimits
 from switchboard.sandbox.server_sandbox import ServerSandbox
 from switchboard.settings.consent.start_watch import start_watch
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from switchboard.daemon.board.egress_questions import Answering
     from switchboard.daemon.board.guard import Guard
     from switchboard.oauth.logins import Logins
+    from switchboard.receipts.book import CallBook
     from switchboard.runs.service import RunService
     from switchboard.settings.sections import Settings
 
@@ -50,6 +52,8 @@ class SharedChildren:
         self.reaper = Reaper()
         self._run_limits = run_limits
         self._guard: Guard | None = None
+        # Nothing before the first board.
+        self.open_calls: CallBook | None = None
         # What the boards say of the home, which is the same for all of them.
         self.settings: Settings | None = None
         self._environ: Mapping[str, str] = {}
@@ -60,6 +64,8 @@ class SharedChildren:
         self.pools = SharedPools(self._new_pool)
         self.vaults = Vaults(is_unlockable=True)
         self.egress = Egress(events, self._home_guard, self._answering)
+        # Bounded for all boards together.
+        self.results = ResultStore()
         # What servers print on stderr, by their workspace and name.
         self.stderr_logs = StderrLogs()
 
@@ -87,6 +93,7 @@ class SharedChildren:
             logins=self.logins,
             egress=self.egress,
             log_of=lambda entry: self.stderr_logs.of((folder, entry.name)),
+            workspace=folder,
         )
         return SharedPool(pool, secrets, listeners)
 
@@ -107,6 +114,15 @@ class SharedChildren:
 
             self._guard = Guard(home, self._events)
         return self._guard
+
+    def calls(self, home: str) -> "CallBook":
+        """The book of the daemon's calls, which go on when their clients have left."""
+        if self.open_calls is None:
+            from switchboard.receipts.book import CallBook  # noqa: PLC0415 - as above
+            from switchboard.surface.results import result_bytes  # noqa: PLC0415 - as above
+
+            self.open_calls = CallBook(home, result_bytes, outlives_clients=True)
+        return self.open_calls
 
     def _answering(self) -> "Answering":
         assert self.settings is not None, "a child belongs to a board"
@@ -168,6 +184,8 @@ class SharedChildren:
             then.push_async_callback(asyncio.to_thread, self.reaper.close)
             then.callback(self.vaults.close)
             then.push_async_callback(self._close_guard)
+            if self.open_calls is not None:
+                then.push_async_callback(self.open_calls.aclose)
             if self.open_logins is not None:
                 then.push_async_callback(self.open_logins.aclose)
             await self.pools.aclose()

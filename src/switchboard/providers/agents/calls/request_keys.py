@@ -15,13 +15,14 @@ def asked_by(call: Call, spec: RunSpec) -> RunSpec:
     """A run with what it keeps of the request that started it."""
     session = call.session
     by_name = f"{session.workspace}:{session.client}"
+    # A name is what anybody says of itself: the same client has the same process above it.
+    host = session.host
     # Over HTTP a client of the modern era has no session, and comes back as anybody.
     bound = f"http:{by_name}" if session.via == "http" else session.id
     return replace(
         spec,
         request_key=_key(call, bound),
-        # A name that nobody gave is everybody's.
-        repeat_key=_key(call, f"again:{by_name}") if session.client else "",
+        repeat_key=_key(call, f"again:{by_name}:{host}") if session.client and host else "",
         owner=owner_of(session),
         called=call.tool.name,
     )

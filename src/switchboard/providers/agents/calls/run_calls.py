@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -139,7 +140,9 @@ class RunCalls:
 
     async def _watched(self, call: Call, run: Run, within_s: float) -> Run:
         async with watched(self._runs(), run, call.tell):
-            return await self._with_progress(call, run, within_s)
+            run = await self._with_progress(call, run, within_s)
+        _count_line(call, run)
+        return run
 
     def _told(self, run: Run, say: Answering) -> Outcome:
         """What the client is about to be told: the end of the run, or its id."""
@@ -183,6 +186,13 @@ class RunCalls:
             await self._runs().cancel(run_id)
             # Whoever sends it again wants it done, not to hear that it was cancelled.
             await self._runs().delivered(run_id)
+
+
+def _count_line(call: Call, run: Run) -> None:
+    """What of the call's time was the run waiting for its turn."""
+    now = time.time()
+    began = now - (time.monotonic() - call.clock.worked_from)
+    call.clock.queued_s += max((run.started_at or now) - max(run.created_at, began), 0.0)
 
 
 def _principals(session: Session) -> tuple[tuple[int, int], ...]:

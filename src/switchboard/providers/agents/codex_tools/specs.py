@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.core.faults import Fault
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.tools import Effects, Policy, ToolSpec
 
 CODEX, REPLY = "codex", "codex-reply"
 CODEX_TOOLS = frozenset({CODEX, REPLY})
@@ -101,6 +101,7 @@ def _spec(name: str, title: str, description: str, schema: dict[str, Any]) -> To
         input_schema=Raw(msgspec.json.encode(schema)),
         output_schema=Raw(msgspec.json.encode(_OUTPUT)),
         effects=_EFFECTS,
+        policy=Policy(knows_repeats=True),
         fault_text=_plain,
     )
 

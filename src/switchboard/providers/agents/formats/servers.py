@@ -10,12 +10,10 @@ from switchboard.config.documents import Document
 from switchboard.config.key_positions import KeyPath, Spot, Spots
 from switchboard.config.locate import agent_files
 from switchboard.config.problems import Problem, Severity
+from switchboard.core.transports import FOREIGN_TRANSPORTS
 from switchboard.providers.agents.formats.parts import Parts
 from switchboard.settings.files.file_layers import SERVERS, front_matter_layer, sidecar_layer
 from switchboard.settings.server_rules import Habits, judge
-
-# How other hosts write the transport.
-_TRANSPORTS = {"local": "stdio", "streamable-http": "http", "remote": "http"}
 
 
 def declared_servers(
@@ -62,7 +60,7 @@ def translated(fields: Mapping[str, Any]) -> dict[str, Any]:
     ours = {key: value for key, value in fields.items() if key not in ("type", "tools")}
     kind = fields.get("type")
     if isinstance(kind, str) and "transport" not in ours:
-        ours["transport"] = _TRANSPORTS.get(kind, kind)
+        ours["transport"] = FOREIGN_TRANSPORTS.get(kind, kind)
     return ours
 
 

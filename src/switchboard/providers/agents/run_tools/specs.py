@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.agents.calls.answers import fault_text
 
 _PROVIDER = "agents"
@@ -73,5 +73,6 @@ def _spec(
         description=description,
         input_schema=Raw(msgspec.json.encode(schema)),
         effects=effects,
+        policy=Policy(knows_repeats=True),
         fault_text=fault_text,
     )

@@ -19,11 +19,17 @@ def seal_of_agent(
 
     Servers that it has through us count too: who trusts the agent trusts them with it.
     """
-    words = tuple(word for fields in servers for word in _words(fields))
+    known = [*servers]
+    words = tuple(word for fields in known for word in _words(fields))
     if not words:
         return None
+    env = tuple(
+        (str(name), str(value))
+        for fields in known
+        for name, value in sorted(dict(fields.get("env") or {}).items())
+    )
     # Servers of agent files always start in the workspace.
-    return Seal(stated=stated, words=words, cwd=workspace, binding=binding)
+    return Seal(stated=stated, words=words, cwd=workspace, env=env, binding=binding)
 
 
 def check_unchanged(agent: Agent, workspace: str) -> None:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from switchboard.config.placeholders import Unfilled, expand, variables_in
+from switchboard.core.transports import FOREIGN_TRANSPORTS
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.servers.host_file import Host
 
 _REMOTE_KEYS = ("url", "serverUrl", "httpUrl", "uri")
-_REMOTE_TYPES = frozenset({"http", "sse", "streamable-http", "streamableHttp", "ws"})
+_REMOTE_TYPES = {word for word, means in FOREIGN_TRANSPORTS.items() if means != "stdio"} | {"ws"}
 _ENV = "env:"
 # One without an end takes the rest of the text, and means nothing.
 _PLACE = re.compile(r"\$\{(?:([^}]*+)\}|[^}]*+)")

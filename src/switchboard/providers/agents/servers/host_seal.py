@@ -42,6 +42,7 @@ class HostSeal:
             self._workspace,
             words=tuple(self._words()),
             cwd=self._workspace,
+            env=self._values(),
             binding=True,
         )
 
@@ -60,6 +61,15 @@ class HostSeal:
                     f"a variable leads it to `{name}`, which trust does not cover; name the file"
                     " by its path in the workspace"
                 )
+
+    def _values(self) -> dict[str, str]:
+        """What variables hold; those of several entries under one name, one behind the other."""
+        found: dict[str, list[str]] = {}
+        for fields in self._entries.values():
+            env: Any = fields.get("env")
+            for name, value in cast("dict[str, Any]", env if isinstance(env, dict) else {}).items():
+                found.setdefault(name, []).append(str(value))
+        return {name: os.pathsep.join(values) for name, values in found.items()}
 
     def _words(self) -> Iterator[str]:
         for fields in self._entries.values():

@@ -7,12 +7,15 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from switchboard.cli.moments import time_of_day
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.verbs.parts.dated import DatedAnswer, DatedHeld, DatedQuestion
 from switchboard.cli.verbs.parts.questions import about_host, change_lines, question_lines
 from switchboard.core.questions import Extent
 from switchkit.cli.style import Style
+
+_WAITING = frozenset({"pending", "held"})
 
 
 class ListedApproval(Struct, frozen=True, kw_only=True):
@@ -43,10 +46,11 @@ class ApprovalsReport(Report, frozen=True, kw_only=True, tag="switchboard.approv
     def lines(self, style: Style) -> Iterator[str]:
         if not self.approvals:
             return
-        heads = ("ID", "STATE", "LEFT", "RISK", "WHAT", "CLIENT")
+        heads = ("ID", "ASKED", "STATE", "LEFT", "RISK", "WHAT", "CLIENT")
         rows = [
             (
                 each.id,
+                time_of_day(datetime.fromisoformat(each.asked_at).timestamp()),
                 each.state,
                 _left(each),
                 each.risk or "-",
@@ -55,10 +59,12 @@ class ApprovalsReport(Report, frozen=True, kw_only=True, tag="switchboard.approv
             )
             for each in self.approvals
         ]
-        yield from columns(heads, rows, style, elastic=(4, 5))
+        # What waits has little time left; of what is decided it is told when it was asked.
+        spare = (1,) if all(each.state in _WAITING for each in self.approvals) else (3,)
+        yield from columns(heads, rows, style, elastic=(5, 6), spare=spare)
 
     def notes(self, style: Style) -> Iterator[str]:
-        waiting = [each.id for each in self.approvals if each.state in {"pending", "held"}]
+        waiting = [each.id for each in self.approvals if each.state in _WAITING]
         if not waiting:
             yield "nothing waits for an answer"
         else:

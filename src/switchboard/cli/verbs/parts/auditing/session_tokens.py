@@ -12,13 +12,15 @@ from switchboard.cli.verbs.parts.auditing.audit_log import audit_answer_to, audi
 from switchboard.control.answers import AuditRows
 from switchboard.control.requests import AuditRequest
 from switchboard.core.audit import AuditRecord
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sessions import COMMAND_VIAS
 from switchkit.cli.columns import visible
 from switchkit.cli.style import Style
 
-# The session of the latest call.
+# The session of a client that made the latest call; commands of Switchboard are no clients.
 LAST = "last"
 _FINISHED = "tool.call.finished"
-# Far enough back to find a session that had something counted.
+# Far enough back to find one quickly, as a rule.
 _LOOKED_AT = 200
 
 
@@ -58,24 +60,25 @@ class SessionTokensReport(Report, frozen=True, kw_only=True, tag="switchboard.se
             client = f" of {visible(self.client)}" if self.client else ""
             yield f"session {visible(self.session)}{client}; tokens are estimated"
         else:
-            yield "no call of it was counted: the audit log has them only while the gate is on"
+            who = "a client" if self.session == LAST else f"session {visible(self.session)}"
+            yield f"no call of {who} was counted: the audit log has them only while the gate is on"
             yield hint(style, "switchboard audit tail")
         yield from self.unreadable
 
 
 def session_tokens(request: CommandRequest, session: str) -> SessionTokensReport:
-    """Sum up the calls of a session that ended; of the latest one for `last`."""
+    """Sum up the calls of a session; of the latest one of a client for `last`. Raises a fault."""
     if session == LAST:
-        found = audit_answer_to(request, AuditRequest(last=_LOOKED_AT), AuditRows)
-        records = (record_in(row) for row in reversed(found.rows))
-        session = next((each.session_id for each in records if each and _counts(each)), "")
+        session, unreadable = _latest_of_a_client(request)
         if not session:
-            return SessionTokensReport(session=LAST, unreadable=found.unreadable)
+            return SessionTokensReport(session=LAST, unreadable=unreadable)
     costs: dict[tuple[str, str], list[int]] = {}
     told: dict[str, None] = {}
     client = ""
+    is_known = False
     for page in audit_pages(request, {"session": session}):
         told.update(dict.fromkeys(page.unreadable))
+        is_known = is_known or bool(page.rows)
         for record in map(record_in, page.rows):
             if record is None or not _counts(record):
                 continue
@@ -84,6 +87,13 @@ def session_tokens(request: CommandRequest, session: str) -> SessionTokensReport
             cost[0] += 1
             cost[1] += record.tokens_args or 0
             cost[2] += record.tokens_result or 0
+    if not is_known and not told:
+        raise Fault(
+            FaultCode.NOT_FOUND,
+            "no-session",
+            f"the audit log has no call of a session `{session}`",
+            hint=f"switchboard tokens --session {LAST}",
+        )
     tools = tuple(
         ToolCost(suite=suite, tool=tool, calls=calls, wrote=wrote, read=read)
         for (suite, tool), (calls, wrote, read) in sorted(
@@ -99,6 +109,30 @@ def session_tokens(request: CommandRequest, session: str) -> SessionTokensReport
         read=sum(each.read for each in tools),
         unreadable=tuple(told),
     )
+
+
+def _latest_of_a_client(request: CommandRequest) -> tuple[str, tuple[str, ...]]:
+    """The session whose call was counted last, or nothing; and what could not be read."""
+    found = audit_answer_to(request, AuditRequest(last=_LOOKED_AT), AuditRows)
+    if latest := _latest_in(found):
+        return latest, found.unreadable
+    if len(found.rows) < _LOOKED_AT:
+        return "", found.unreadable
+    # Commands alone have filled the end of the log.
+    told = dict.fromkeys(found.unreadable)
+    for page in audit_pages(request, {}):
+        told.update(dict.fromkeys(page.unreadable))
+        latest = _latest_in(page) or latest
+    return latest, tuple(told)
+
+
+def _latest_in(found: AuditRows) -> str:
+    records = (record_in(row) for row in reversed(found.rows))
+    return next((each.session_id for each in records if each and _is_clients(each)), "")
+
+
+def _is_clients(record: AuditRecord) -> bool:
+    return _counts(record) and record.transport not in COMMAND_VIAS
 
 
 def _counts(record: AuditRecord) -> bool:

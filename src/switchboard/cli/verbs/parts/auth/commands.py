@@ -43,11 +43,16 @@ Act = Callable[[CommandRequest, Settings, ServerEntry, GrantStore, LoginTrail], 
 
 
 def run_auth(request: CommandRequest) -> Report:
-    """Do what the words say. Raises a fault or `UsageError`."""
+    """Do what the words of `mcp auth` say. Raises a fault or `UsageError`."""
     action, name = request.arguments.word(1), request.arguments.word(2)
     if action not in ACTIONS:
         listed = ", ".join(f"`{each}`" for each in ACTIONS)
         raise UsageError(f"`mcp auth` needs one of {listed}", "switchboard mcp auth login NAME")
+    return act_on_login(request, action, name)
+
+
+def act_on_login(request: CommandRequest, action: str, name: str) -> Report:
+    """Log in, log out, or show logins, of one server or of all. Raises a fault or `UsageError`."""
     settings = settings_for(request)
     store = grant_store(settings, request.environ, _vaults(request))
     if action == "status":

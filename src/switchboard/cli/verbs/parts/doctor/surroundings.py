@@ -1,6 +1,9 @@
 """What `doctor` finds around a configuration: the home, the daemons there, the port."""
 
+import os
+import shlex
 import socket
+import stat
 from collections.abc import Iterator
 
 from switchboard import __version__
@@ -11,12 +14,16 @@ from switchboard.core.faults import Fault
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.ipc.protocol import ABI
 from switchboard.providers.source import Finding
+from switchboard.sandbox.groups.control_groups import ControlGroups
+from switchboard.sandbox.groups.group_tree import KernelTree
+from switchboard.sandbox.probe import Unusable
 from switchboard.settings.placing.usable_home import home_fault
 from switchboard.settings.sections import Listener
 from switchkit.cli.columns import counted
 from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, listening
 
+_RESTART = ("switchboard", "daemon", "restart")
 # Of a command line.
 _MOST_CHARS = 80
 
@@ -25,7 +32,19 @@ def about_home(home: str) -> Iterator[Finding]:
     """A home where nothing can be written down: no trust, no server, no approval."""
     if (fault := home_fault(home)) is not None:
         message = f"`{home}`: {fault.message}"
-        yield Finding(severity="error", subject="home", message=message, hint=fault.hint)
+        remedy = ("chmod", "u+rwx", home) if _is_shut(home) else ()
+        yield Finding(
+            severity="error", subject="home", message=message, hint=fault.hint, remedy=remedy
+        )
+
+
+def _is_shut(home: str) -> bool:
+    """Whether a folder of our own is closed to ourselves."""
+    try:
+        found = os.lstat(home)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
@@ -41,7 +60,8 @@ def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
                     subject="daemon",
                     message=f"process {status.pid} is of version {status.version}, and this is"
                     f" {__version__}: clients that are connected keep the old one",
-                    hint="switchboard daemon restart",
+                    hint=shlex.join(_RESTART),
+                    remedy=_RESTART,
                 )
         draining = tuple(draining_daemons(places))
         for each in draining:
@@ -51,7 +71,8 @@ def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
             severity="warning",
             subject="daemon",
             message=f"it does not answer: {error}",
-            hint="switchboard daemon restart",
+            hint=shlex.join(_RESTART),
+            remedy=_RESTART,
         )
         return
     if draining:
@@ -61,8 +82,32 @@ def about_daemons(places: DaemonPlaces) -> Iterator[Finding]:
             subject="daemon",
             message=f"{counted(len(draining), 'old daemon')} (process {pids}) still"
             " has clients, which see no change of the configuration",
-            hint="restart those clients, or: switchboard daemon stop",
+            hint=shlex.join(_RESTART),
+            remedy=_RESTART,
         )
+
+
+def about_groups(places: DaemonPlaces) -> Iterator[Finding]:
+    """Whether limits hold for all processes of a server together, where the daemon is."""
+    try:
+        client = running_daemon(places)
+    except (Fault, OSError):
+        # Told by somebody else.
+        client = None
+    pid = 0 if client is None else client.pid
+    if client is not None:
+        client.close()
+    found = ControlGroups(KernelTree(pid)).look()
+    if isinstance(found, Unusable):
+        message = (
+            f"no control groups for them: {found.why}; `memory` holds for each process,"
+            " `processes` not for root"
+        )
+        yield Finding(severity="note", subject="limits", message=message, hint=found.fix)
+        return
+    words = " and ".join({"memory": "`memory`", "pids": "`processes`"}[each] for each in found)
+    message = f"control groups hold {words} for all processes of a server together"
+    yield Finding(severity="note", subject="limits", message=message)
 
 
 def about_port(listener: Listener) -> Iterator[Finding]:

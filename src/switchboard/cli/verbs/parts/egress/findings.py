@@ -43,5 +43,6 @@ def egress_findings(request: CommandRequest) -> Iterator[Finding]:
             subject=row.server,
             message=f"egress-refused: it wanted {shown_host(row.host, row.port)} "
             f"{counted(row.times, 'time')} ({row.why})",
-            hint=f'if it may, add "{shown_host(row.host, row.port)}" to its `egress` in your home',
+            hint=f'if it may, add "{shown_host(row.address or row.host, row.port)}"'
+            " to its `egress` in your home",
         )

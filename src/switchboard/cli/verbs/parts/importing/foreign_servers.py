@@ -1,8 +1,9 @@
 """Servers that other clients keep in a project, in our own words."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from msgspec import Struct
 
@@ -10,10 +11,12 @@ from switchboard.cli.verbs.parts.importing.placeholders import Translation, Untr
 from switchboard.config.documents import Document, read_json_document, read_text
 from switchboard.config.itself import is_switchboard
 from switchboard.config.json_comments import without_comments
+from switchboard.config.json_text import read_json
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.hosts.known_servers import purpose_of
 from switchboard.settings.files.file_layers import given_layer
 from switchboard.settings.placing.workspace_needs import needed_of_workspace
 from switchboard.settings.writing.edit import add_server
@@ -38,7 +41,7 @@ class ImportedServer(Struct, frozen=True, kw_only=True):
 
 
 class UnreadFile(Struct, frozen=True, kw_only=True):
-    """A file of another client that is none."""
+    """A file of another client that cannot be read."""
 
     file: str
     reason: str
@@ -118,6 +121,16 @@ def outcome_of(candidate: Candidate, reason: str) -> ImportedServer:
     )
 
 
+def candidate_of(
+    name: str, fields: Mapping[str, Any], file: str, workspace: str, environ: Mapping[str, str]
+) -> Candidate:
+    """One server in the words of a `mcp.json`, wherever it comes from."""
+    tree = {"mcpServers": {name: dict(fields)}}
+    text = json.dumps(tree)
+    document = Document(path=file, scope=Scope.FLAG, tree=tree, spots=read_json(text).spots)
+    return next(_ForeignFile(document, file, workspace, environ).servers())
+
+
 class _ForeignFile:
     """One file of another client, read."""
 
@@ -164,6 +177,8 @@ class _ForeignFile:
             if needs and "start_in" not in ours:
                 # Other hosts start everything there. Written down, it stays so wherever it goes.
                 ours["start_in"] = "workspace"
+        if command and "description" not in ours and (purpose := purpose_of(command, args)):
+            ours["description"] = purpose
         return Candidate(
             name=name,
             file=file,
@@ -176,7 +191,7 @@ class _ForeignFile:
                     f"its secret is nowhere yet: switchboard vault put {each}"
                     for each in translation.asked
                 ),
-                *_plain_secrets(name, ours),
+                *(each.remark for each in plain_secrets(name, ours)),
             ),
         )
 
@@ -198,15 +213,37 @@ def _folder(cwd: Any, workspace: str) -> str:
     raise Untranslatable("it runs in a folder of its own")
 
 
-def _plain_secrets(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
-    for kind, table in (("env", fields.get("env")), ("header", fields.get("headers"))):
-        for key, value in cast("dict[str, str]", table or {}).items():
+class PlainSecret(Struct, frozen=True, kw_only=True):
+    """A value that looks like a secret and stands in a file as it is."""
+
+    # The field that holds it, and its name there.
+    field: Literal["env", "headers"]
+    key: str
+    value: str
+    # Where it would lie in the vault.
+    place: str
+
+    @property
+    def remark(self) -> str:
+        """What to do about it."""
+        return (
+            f"`{self.key}` looks like a secret, and both files keep it in plain text:"
+            f" switchboard vault put {self.place}, then write `vault:{self.place}` in its place"
+        )
+
+
+def plain_secrets(name: str, fields: Mapping[str, Any]) -> Iterator[PlainSecret]:
+    """The values of a server that belong into the vault."""
+    tables: tuple[tuple[Literal["env", "headers"], str], ...] = (
+        ("env", "env"),
+        ("headers", "header"),
+    )
+    for field, kind in tables:
+        for key, value in cast("dict[str, str]", fields.get(field) or {}).items():
             is_plain = "${" not in value and not value.startswith(("env:", "vault:"))
             if value and is_plain and (is_secret_name(key) or redacted_text(value) != value):
-                yield (
-                    f"`{key}` looks like a secret, and both files keep it in plain text:"
-                    f" switchboard vault put mcp/{name}/{kind}/{key}"
-                )
+                place = f"mcp/{name}/{kind}/{key}"
+                yield PlainSecret(field=field, key=key, value=value, place=place)
 
 
 def _last(key: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from switchboard.children.secrets.texts import is_reference
 
-_ANY = re.compile(r"\$\{([^}]*)\}")
+_ANY = re.compile(r"\$\{([^}]{0,400})\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-.*)?", re.DOTALL)
 _FOLDERS = frozenset({"workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR"})
 _PLAIN = {"userHome": "${HOME}", "pathSeparator": os.sep, "/": os.sep}

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +13,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import places_for
-from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem
+from switchboard.cli.verbs.parts.trusting.trust_items import DEV, TrustItem
 from switchboard.control.served_clients import clients_of, served_now
 from switchboard.core.audit import AuditApproval, AuditRecord, Decision, new_record
 from switchboard.core.faults import Fault, FaultCode
@@ -59,15 +60,22 @@ def agreed(request: CommandRequest, offer: TrustOffer) -> str:
     if not is_terminal(sys.stdin):
         raise UsageError(
             "without a terminal nobody can be shown what is trusted",
-            "name what you have seen: switchboard trust … --fingerprint FINGERPRINT, as"
-            " `switchboard trust --json` shows it",
+            "look at it with `switchboard trust`, then name what you have seen: switchboard trust"
+            f" {_as_typed(request)} --fingerprint {offer.fingerprint[:_LEAST]}",
         )
-    for line in _question(offer, request):
-        request.talk.say(line)
+    # Who did not want to see all of it cannot agree to it.
+    if not request.talk.page(_question(offer, request)):
+        raise Fault(FaultCode.CANCELLED, "not-confirmed", "nothing was trusted")
     ask_at_terminal(f"\nTrust {_counted(offer)}? [y/N] ")
     if not says_yes():
         raise Fault(FaultCode.CANCELLED, "not-confirmed", "nothing was trusted")
     return "terminal"
+
+
+def _as_typed(request: CommandRequest) -> str:
+    """The words that say what is to be trusted."""
+    switches = [f"--{name}" for name in ("all", "folder") if request.arguments.has(name)]
+    return shlex.join((*request.arguments.words, *switches))
 
 
 def check_consent(request: CommandRequest) -> None:
@@ -98,6 +106,20 @@ def check_consent(request: CommandRequest) -> None:
         )
 
 
+def check_reader(request: CommandRequest) -> None:
+    """Raise a fault where others than a person would read what clients called, and were told."""
+    try:
+        check_consent(request)
+    except Fault as refused:
+        raise Fault(
+            FaultCode.PERMISSION_DENIED,
+            "calls-of-others",
+            "a client or an agent of Switchboard may have started this command, and the calls of"
+            " others are not for it",
+            hint="type it in a terminal of your own",
+        ) from refused
+
+
 def why_no_consent(request: CommandRequest) -> str:
     """What speaks against it that a person agrees here, in words; nothing if nothing does."""
     try:
@@ -123,7 +145,7 @@ def _records(
             server=each.name,
             workspace=offer.workspace,
             env_names=tuple(sorted(each.env)),
-            note=f"{each.kind}: {each.runs}"[:2000],
+            note=f"{each.kind}{' with --dev' * (DEV in each.details)}: {each.runs}"[:2000],
             approval=AuditApproval(
                 decision=decision,
                 mode="trust",

@@ -1,5 +1,6 @@
 """What of a workspace waits for trust, with everything that trust would let happen."""
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -7,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.environment import reaching_names
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import Seal, ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import shown_origin
 from switchboard.cli.verbs.parts.servers import (
@@ -18,11 +19,15 @@ from switchboard.cli.verbs.parts.servers import (
     whole_target_of,
 )
 from switchboard.config.problems import shown_path
+from switchboard.core.privacy.cleaning import blanks_counted, written_out
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.secret_names import is_secret_name
+from switchboard.core.privacy.secrets import REDACTED
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import configured
-from switchboard.settings.consent.looking import one_look
+from switchboard.settings.consent.looking import Unbound, landed, one_look, reached
 from switchboard.settings.consent.named_files import is_interpreter, is_runner
-from switchboard.settings.consent.sealed_files import hashed_files
+from switchboard.settings.consent.sealed_files import data_files, hashed_files, is_unspelt
 from switchboard.settings.consent.trust_record import is_unbound
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_fields import OVERRIDES, SANDBOX, SERVER, SUITE
@@ -32,9 +37,18 @@ from switchkit.cli.style import Style
 
 _ANYTHING = "other files of this workspace may decide what it runs, and a change does not ask again"
 _BESIDE = "other files that this code loads may change, and that does not ask again"
+DEV = (
+    "you write it: a change of its files does not ask again, so whoever can write in this folder,"
+    " an agent too, decides what it runs"
+)
 _TOO_MUCH = (
     "what this workspace names is too large to be looked through, or a pipe: name fewer files"
 )
+_UNSPELT = (
+    "its command line cannot be bound to the files that it leads to, which are known only once it"
+    " runs: wrap it in a script, and name that"
+)
+_EITHER = f"{_TOO_MUCH}; or {_UNSPELT}"
 # Which keys of a server have a line of their own. Every other key that trust is bound to is shown
 # as it is written: see `_settings`.
 _TOLD: dict[str, str] = {
@@ -50,6 +64,7 @@ _TOLD: dict[str, str] = {
     **dict.fromkeys(("egress", "egress_ask"), "sandbox"),
     **dict.fromkeys(("natural_language", "natural_only"), "natural_language"),
 }
+_NOTHING_BUT_A_KEY = (REDACTED, f"Bearer {REDACTED}", f"Basic {REDACTED}")
 _SHARED = {"session": "one session", "workspace": "this workspace", "user": "all your workspaces"}
 
 
@@ -67,6 +82,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
     origin: str = ""
     # The program that the command means now, and the folder that it is started in.
     program: str = ""
+    # Where the program lies if what the command means is a link.
+    leads_to: str = ""
     folder: str = ""
     # As they are written: `${VAR}` is filled when it starts.
     env: dict[str, str] = {}
@@ -82,6 +99,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
     shared_by: str = ""
     # The files whose change asks again.
     files: tuple[str, ...] = ()
+    # The files that it is given to work on, and that may change.
+    data: tuple[str, ...] = ()
     # What else there is to know before it is trusted.
     details: tuple[str, ...] = ()
     # What its sandbox opens; empty where nothing confines it.
@@ -113,9 +132,9 @@ class TrustItem(Struct, frozen=True, kw_only=True):
             yield style.yellow(f"  replaces your own `{visible(self.name)}` here")
         if self.changed:
             yield style.yellow(f"  changed   {visible(self.changed)}")
-        yield f"  runs      {visible(self.runs)}"
+        yield f"  runs      {_seen(self.runs)}"
         for label, text in self._facts():
-            yield f"  {label:9} {visible(text)}"
+            yield f"  {label:9} {_seen(text)}"
         if self.fingerprint:
             yield f"  fingerprint {self.fingerprint}"
 
@@ -127,6 +146,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
             yield f"`{self.name}` has the secret {secret}, {self.secrets_to}"
         for place, names in self.filled.items():
             yield f"`{self.name}` has {place} filled with your {' and '.join(names)}"
+        if DEV in self.details:
+            yield f"`{self.name}` is trusted with --dev: {DEV}"
         if self.sandbox:
             yield f"sandbox of {self.name}: {self.sandbox}"
         if self.natural_language:
@@ -135,6 +156,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
     def _facts(self) -> Iterator[tuple[str, str]]:
         if self.program:
             yield "program", self.program
+        if self.leads_to:
+            yield "leads to", self.leads_to
         if self.folder:
             yield "folder", self.folder
         yield from (("variable", f"{name}={value}") for name, value in self.env.items())
@@ -153,10 +176,17 @@ class TrustItem(Struct, frozen=True, kw_only=True):
         elif self.sandbox:
             yield "sandbox", self.sandbox
         yield from (("setting", f"{key} = {value}") for key, value in self.settings.items())
-        yield from (("file", each) for each in self.files)
+        yield from (("code", f"{each}: a change asks again") for each in self.files)
+        yield from (("data", f"{each}: may change, and does not ask again") for each in self.data)
         yield from (("also", each) for each in self.details)
         if self.natural_language:
             yield "model", self.natural_language
+
+
+def _seen(text: str) -> str:
+    """The text with nothing in it that would hide what follows: no letters of nothing, no rows."""
+    told = "".join(visible(letter) if letter < " " else letter for letter in text)
+    return blanks_counted(written_out(told))
 
 
 def trust_items(settings: Settings, environ: Mapping[str, str]) -> list[TrustItem]:
@@ -184,15 +214,27 @@ def _items(settings: Settings, environ: Mapping[str, str]) -> Iterator[TrustItem
                     details=item.details,
                     sandbox=visible(item.sandbox),
                     # One without a fingerprint is nothing that could be trusted.
-                    left_out=_unbound(item.fingerprint)
+                    left_out=(_EITHER if is_unbound(item.fingerprint) else "")
                     or ("" if item.fingerprint else item.left_out),
                 )
+
+
+def _shown(name: str, value: str, *, whole: bool) -> str:
+    """A value as whoever is to trust it sees it: whole, but for what can only be a key.
+
+    A secret by its name alone may be what is run; one that has the shape of a key, too, is not.
+    """
+    if not whole:
+        return "…"
+    hidden = redacted_text(value)
+    return hidden if is_secret_name(name) and hidden in _NOTHING_BUT_A_KEY else value
 
 
 def _of_server(
     entry: ServerEntry, server: ListedServer, settings: Settings, environ: Mapping[str, str]
 ) -> TrustItem:
     is_local = entry.transport == "stdio"
+    program = (program_of(entry, environ) or "") if is_local else ""
     waits = server.trust in ("waiting", "changed")
     return TrustItem(
         name=server.name,
@@ -202,25 +244,39 @@ def _of_server(
         runs=server.target,
         fingerprint=entry.fingerprint,
         origin=server.origin,
-        program=(program_of(entry, environ) or "not found") if is_local else "",
+        program=(program or "not found") if is_local else "",
+        leads_to=_leads_to(program),
         folder=shown_path(entry.cwd, user_home=settings.user_home) if is_local else "",
         # Values of one that is trusted are filled by now, and nobody's business any more.
-        env=dict(entry.env) if waits else dict.fromkeys(entry.env, "…"),
-        headers=dict(entry.headers) if waits else dict.fromkeys(entry.headers, "…"),
+        env={name: _shown(name, value, whole=waits) for name, value in entry.env.items()},
+        headers={name: _shown(name, value, whole=waits) for name, value in entry.headers.items()},
         login=tuple(_logins(entry)),
         inherits_env=entry.inherit_env,
         shared_by=_SHARED[entry.scope],
         files=hashed_files(entry.seal, settings.workspace) if entry.seal else (),
+        data=data_files(entry.seal, settings.workspace) if entry.seal else (),
         filled=dict(entry.filled),
         settings=dict(_settings(entry, settings)),
-        details=(*_beyond(entry), *_given(entry, environ)),
+        details=(
+            *([DEV] if entry.seal is not None and entry.seal.is_dev else _beyond(entry)),
+            *_given(entry, environ),
+        ),
         sandbox=server.sandbox,
         natural_language=server.natural_language,
-        left_out=_unbound(entry.fingerprint) or server.left_out,
+        left_out=_unbound(entry.fingerprint, entry.seal, settings.workspace) or server.left_out,
         secrets=references_of(entry),
         secrets_to=_destination(entry, environ),
         replaces=server.name in settings.replaced,
     )
+
+
+def _leads_to(program: str) -> str:
+    """Where a link leads, which may have the name of another program."""
+    try:
+        path = landed(program)
+        return path if os.path.islink(reached(program)) else ""
+    except Unbound:
+        return ""
 
 
 def _settings(entry: ServerEntry, settings: Settings) -> Iterator[tuple[str, str]]:
@@ -255,8 +311,10 @@ def _given(entry: ServerEntry, environ: Mapping[str, str]) -> Iterator[str]:
         yield f"it is given, of your shell: {', '.join(names)} (never one with a login in it)"
 
 
-def _unbound(fingerprint: str) -> str:
-    return _TOO_MUCH if is_unbound(fingerprint) else ""
+def _unbound(fingerprint: str, seal: Seal | None, workspace: str) -> str:
+    if not is_unbound(fingerprint):
+        return ""
+    return _UNSPELT if seal is not None and is_unspelt(seal, workspace) else _TOO_MUCH
 
 
 def _logins(entry: ServerEntry) -> Iterator[str]:

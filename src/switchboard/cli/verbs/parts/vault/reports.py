@@ -102,7 +102,7 @@ class VaultRotateReport(Report, frozen=True, kw_only=True, tag="switchboard.vaul
         if not self.rotated:
             yield "there is no vault yet, so there is no key to change"
             return
-        what = "every value is encrypted anew, and the vault" if self.is_deep else "the vault"
+        what = "every value is re-encrypted, and the vault" if self.is_deep else "the vault"
         yield f"{what} has a new key, {self.key}"
 
 

@@ -1,0 +1,1 @@
+"""What the records say of how tools are used."""

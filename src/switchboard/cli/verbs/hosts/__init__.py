@@ -1,0 +1,1 @@
+"""Verbs about the files of other hosts: what is taken over from them, and written into them."""

@@ -1,0 +1,141 @@
+"""`switchboard sweep`: end the MCP servers that hosts have left behind."""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from switchboard.cli.render import columns, hint
+from switchboard.cli.report import DONE, FAILED, Report
+from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.hosts.carrying_out import OPTIONS
+from switchboard.cli.verbs.parts.hosts.plan import every_host, host_roots
+from switchboard.cli.verbs.parts.loading import places_for, usable_for
+from switchboard.cli.verbs.parts.servers import entries
+from switchboard.cli.verbs.parts.trusting.consent import check_consent
+from switchboard.core.origins import Scope
+from switchboard.core.privacy.redaction import redacted_text
+from switchboard.hosts.leftovers import LaunchLine, Leftover, end, leftovers
+from switchkit.cli.columns import counted
+from switchkit.cli.style import Style, is_terminal
+from switchkit.cli.typed import ask_at_terminal, says_yes
+from switchkit.cli.usage import Usage, UsageError
+
+_MB = 1 << 20
+
+USAGE = Usage(
+    verb="sweep",
+    summary="End the MCP servers that hosts have left behind on this machine.",
+    options=OPTIONS,
+    details=(
+        "Finds processes that do what a server in a file of a host does, whose parent has ended "
+        "and to whom nobody can speak any more. What is found is shown first, and ended only "
+        "after a yes: by its number and its beginning, never by its name. Whatever a running "
+        "host has started stays."
+    ),
+    examples=("switchboard sweep --dry-run", "switchboard sweep"),
+)
+
+
+class SweptProcess(Struct, frozen=True, kw_only=True):
+    """One server, and what became of it."""
+
+    pid: int
+    host: str
+    server: str
+    command: str
+    memory_bytes: int
+    processes: int
+    # `found`, `ended`, or `kept` where it could not be ended.
+    state: str
+
+
+class SweepReport(Report, frozen=True, kw_only=True, tag="switchboard.sweep/1"):
+    """What was left behind."""
+
+    dry_run: bool
+    found: tuple[SweptProcess, ...]
+
+    def exit_code(self) -> int:
+        return FAILED if any(each.state == "kept" for each in self.found) else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if self.found:
+            yield from _table(self.found, style)
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.found:
+            yield "no host has left a server behind"
+            return
+        memory = sum(each.memory_bytes for each in self.found) // _MB
+        number = counted(len(self.found), "server")
+        if self.dry_run:
+            yield f"{number} left behind, {memory} MB in all"
+            yield hint(style, "to end them: switchboard sweep")
+        else:
+            yield f"{number} ended, {memory} MB in all"
+
+
+def _table(found: Sequence[SweptProcess], style: Style) -> Iterator[str]:
+    rows = [
+        (str(each.pid), each.host, each.server, f"{each.memory_bytes // _MB} MB", each.command)
+        for each in found
+    ]
+    return columns(("PID", "HOST", "SERVER", "MEMORY", "RUNS"), rows, style, elastic=(4,))
+
+
+def run(request: CommandRequest) -> Report:
+    found = leftovers(_lines(request))
+    is_dry = request.arguments.has("dry-run")
+    if is_dry or not found:
+        return SweepReport(dry_run=is_dry, found=tuple(_told(each, "found") for each in found))
+    check_consent(request)
+    if not request.arguments.has("yes"):
+        _ask(request, found)
+    return SweepReport(
+        dry_run=False,
+        found=tuple(_told(each, "ended" if end(each) else "kept") for each in found),
+    )
+
+
+def _lines(request: CommandRequest) -> Iterator[LaunchLine]:
+    """How servers are started: by the hosts, and, for those that have moved, by us."""
+    places = places_for(request)
+    for host in every_host(host_roots(request, places)):
+        for file in host.files:
+            # What a clone says is nobody's word about the processes of this machine.
+            for server in file.servers if file.file.scope == "user" else ():
+                if command := server.fields.get("command"):
+                    args = tuple(str(each) for each in server.fields.get("args") or ())
+                    yield LaunchLine(
+                        host=host.host.title, server=server.name, command=str(command), args=args
+                    )
+    for entry in entries(usable_for(request)):
+        if entry.command and entry.origin.scope is Scope.HOME:
+            yield LaunchLine(
+                host="a host", server=entry.name, command=entry.command, args=tuple(entry.args)
+            )
+
+
+def _told(leftover: Leftover, state: str) -> SweptProcess:
+    return SweptProcess(
+        pid=leftover.pid,
+        host=leftover.host,
+        server=leftover.server,
+        command=redacted_text(leftover.command),
+        memory_bytes=leftover.memory,
+        processes=1 + len(leftover.below),
+        state=state,
+    )
+
+
+def _ask(request: CommandRequest, found: Sequence[Leftover]) -> None:
+    if not is_terminal(sys.stdin):
+        raise UsageError(
+            "without a terminal nobody can be asked", "look with `--dry-run`, then say `--yes`"
+        )
+    for line in _table([_told(each, "found") for each in found], request.talk.style):
+        request.talk.say(line)
+    ask_at_terminal(f"\nEnd {counted(len(found), 'server')}? [y/N] ")
+    if not says_yes():
+        raise UsageError("nothing was ended")

@@ -1,0 +1,34 @@
+"""What a typical session would cost with a listing: a model of it, with its assumptions.
+
+Every turn reads the whole context again, so a listing counts in each turn, and a trip that only
+discovers a tool costs a turn.
+"""
+
+from msgspec import Struct
+
+TURNS = 20
+TOOLS, SERVERS = 4, 3
+_BEGINS_WITH, _GROWS_BY = 12_000, 700
+# What a search answers with, in the mean.
+SEARCH = 160
+
+ASSUMPTIONS = (
+    f"a session of {TURNS} turns that uses {TOOLS} tools of {SERVERS} servers; its context begins"
+    f" with {_BEGINS_WITH:,} tokens beside the listing and grows by {_GROWS_BY} a turn; discovering"
+    f" a tool is a trip of its own: {SEARCH} tokens for a search, and all schemas of a server for"
+    " an introspection"
+)
+
+
+class Discovery(Struct, frozen=True):
+    """The trips that a session makes to learn how its tools are called, and what they add."""
+
+    trips: float = 0.0
+    tokens: float = 0.0
+
+
+def session_tokens_of(listing: int, discovery: Discovery) -> int:
+    """All that the model reads from the first turn to the last."""
+    grown = sum(_BEGINS_WITH + _GROWS_BY * turn for turn in range(TURNS))
+    extra = discovery.trips * (_BEGINS_WITH + listing + discovery.tokens / 2)
+    return round(grown + TURNS * (listing + discovery.tokens) + extra)

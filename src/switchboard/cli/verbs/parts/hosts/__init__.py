@@ -1,0 +1,1 @@
+"""What `setup`, `import`, `install`, `uninstall` and `revert` are made of."""

@@ -1,0 +1,138 @@
+"""What we wrote into files of hosts, taken back."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from switchboard.cli.render import hint
+from switchboard.cli.report import DONE, FAILED, Report
+from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.hosts.plan import every_host, host_roots
+from switchboard.cli.verbs.parts.loading import places_for
+from switchboard.cli.verbs.parts.trusting.consent import check_consent
+from switchboard.hosts.applying import Reverted, revert, write_unrecorded
+from switchboard.hosts.change import OUR_NAME, FileChange, changed, is_our_entry
+from switchboard.hosts.edits.edit import decoded, read_tree
+from switchboard.hosts.found import servers_at
+from switchboard.hosts.record import HostRecord
+from switchkit.cli.style import Style, is_terminal
+from switchkit.cli.typed import ask_at_terminal, says_yes
+from switchkit.cli.usage import UsageError
+
+
+class RevertedFile(Struct, frozen=True, kw_only=True):
+    """One file, and how it was put back."""
+
+    host: str
+    file: str
+    # `whole`, `gone`, `parts`, `removed`, `planned` or `kept`.
+    how: str
+    reason: str = ""
+
+
+class RevertReport(Report, frozen=True, kw_only=True, tag="switchboard.revert/1"):
+    """What was put back, or would be."""
+
+    dry_run: bool
+    files: tuple[RevertedFile, ...]
+
+    def exit_code(self) -> int:
+        return FAILED if any(each.how == "kept" for each in self.files) else DONE
+
+    def lines(self, style: Style) -> Iterator[str]:
+        for each in self.files:
+            told = _WORDS[each.how].format(style.paths(each.file))
+            yield f"{told}: {each.reason}" if each.reason else told
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.files:
+            yield "nothing of ours is in the files of hosts"
+        elif any(each.how in {"whole", "gone", "parts", "removed"} for each in self.files):
+            yield hint(style, "restart your hosts")
+
+
+_WORDS = {
+    "whole": "put back {}, byte for byte",
+    "gone": "removed {}, which was not there before",
+    "parts": "took our part out of {}: somebody has written into it since",
+    "planned": "would put back {}",
+    "kept": "could not put back {}",
+    "removed": "took the entry of Switchboard out of {}",
+}
+
+
+def take_back(
+    request: CommandRequest,
+    hosts: Sequence[str] = (),
+    *,
+    asks: bool = True,
+    # Also entries of ours that somebody else has written.
+    is_leaving: bool = False,
+) -> RevertReport:
+    """Put back the files of these hosts, or of all, after a yes."""
+    is_dry = request.arguments.has("dry-run")
+    with HostRecord(places_for(request).home) as record:
+        ours = [each.place for each in record.written if not hosts or each.place.host in hosts]
+        known = {each.target for each in ours}
+        strays = [each.place for each in _strays(request, hosts)] if is_leaving else []
+        places = [*ours, *(each for each in strays if each.target not in known)]
+        if is_dry or not places:
+            return RevertReport(
+                dry_run=is_dry,
+                files=tuple(
+                    RevertedFile(host=each.host, file=each.path, how="planned")
+                    for each in reversed(places)
+                ),
+            )
+        if asks:
+            confirm(request, [each.path for each in places], "Put these files back?")
+        files = [*map(_reverted, revert(record, hosts))]
+        # Looked for again: what is taken back by the record is gone by now.
+        if is_leaving:
+            files += map(_without_stray, _strays(request, hosts))
+        return RevertReport(dry_run=False, files=tuple(files))
+
+
+def _reverted(each: Reverted) -> RevertedFile:
+    is_gone = each.how == "whole" and not os.path.lexists(each.path)
+    how = "gone" if is_gone else each.how
+    return RevertedFile(host=each.host, file=each.path, how=how, reason=each.reason)
+
+
+def _strays(request: CommandRequest, hosts: Sequence[str]) -> Iterator[FileChange]:
+    """Files of users that have an entry of ours, without it."""
+    for host in every_host(host_roots(request, places_for(request))):
+        if hosts and host.host.id not in hosts:
+            continue
+        for file in host.files:
+            if file.file.scope != "user" or file.raw is None or file.problem:
+                continue
+            tree = read_tree(decoded(file.raw), file.file.form)
+            if is_our_entry(servers_at(tree, file.file.servers).get(OUR_NAME)):
+                yield changed(file.place, file.raw, {}, (OUR_NAME,))
+
+
+def _without_stray(change: FileChange) -> RevertedFile:
+    place = change.place
+    reason = write_unrecorded(change)
+    return RevertedFile(
+        host=place.host, file=place.path, how="kept" if reason else "removed", reason=reason
+    )
+
+
+def confirm(request: CommandRequest, paths: Sequence[str], question: str) -> None:
+    """Raise unless a person who sees these paths says yes."""
+    check_consent(request)
+    if request.arguments.has("yes"):
+        return
+    if not is_terminal(sys.stdin):
+        raise UsageError(
+            "without a terminal nobody can be asked", "look with `--dry-run`, then say `--yes`"
+        )
+    for path in dict.fromkeys(paths):
+        request.talk.say(request.talk.style.paths(path))
+    ask_at_terminal(f"\n{question} [y/N] ")
+    if not says_yes():
+        raise UsageError("nothing was changed")

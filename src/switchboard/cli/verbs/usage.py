@@ -1,0 +1,222 @@
+"""`switchboard usage`: which tools are used, how that goes, and what is never used."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from switchboard.audit.usage.count import UsageCount, Use, UsedTool
+from switchboard.cli.render import columns, hint
+from switchboard.cli.report import Report
+from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.loading import usable_for
+from switchboard.core.addresses import address_of
+from switchboard.daemon.desk.used_tools import OutlinedServer, known_servers
+from switchkit.cli.columns import visible
+from switchkit.cli.style import Style
+from switchkit.cli.usage import Option, Usage, UsageError
+
+_DAYS, _MOST_DAYS = 30, 90
+_NAMED = 8
+_SECOND = 1_000
+
+USAGE = Usage(
+    verb="usage",
+    summary="Show which tools are used, how that goes, and what is never used.",
+    options=(Option(name="days", value="N", about=f"of so many days; {_DAYS} without it"),),
+    details=(
+        "Counted from the audit log, which has calls only while the gate is on: calls, errors,\n"
+        "how long half and nearly all of them took at most, and the tokens that a model read of\n"
+        "the results. Tokens are estimated. Nothing is started: tools that were never used are\n"
+        "known of servers that have run before. What leaving them out would save is what a model\n"
+        'reads of their definitions with `surface_tokens = "direct"`, and of the suite else.'
+    ),
+    examples=("switchboard usage", "switchboard usage --days 7 --json"),
+)
+
+
+class UsedEntry(Struct, frozen=True, kw_only=True):
+    """One tool that was called. Tokens are those of its results; estimated."""
+
+    server: str
+    suite: str
+    tool: str
+    calls: int
+    errors: int
+    p50_ms: int
+    p95_ms: int
+    tokens: int
+
+
+class UnusedServer(Struct, frozen=True, kw_only=True):
+    """A server of which nothing was called, and what it costs a listing; estimated."""
+
+    server: str
+    tools: int
+    suite_tokens: int
+    direct_tokens: int
+
+
+class UnusedTools(Struct, frozen=True, kw_only=True):
+    """Tools that were never called, of a server that was; estimated."""
+
+    server: str
+    tools: tuple[str, ...]
+    direct_tokens: int
+
+
+class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
+    """The tools that were called, the most used first, and what was not."""
+
+    days: int
+    tools: tuple[UsedEntry, ...] = ()
+    calls: int = 0
+    errors: int = 0
+    tokens: int = 0
+    unused_servers: tuple[UnusedServer, ...] = ()
+    unused_tools: tuple[UnusedTools, ...] = ()
+    is_guarded: bool = True
+    unreadable: tuple[str, ...] = ()
+
+    def lines(self, style: Style) -> Iterator[str]:
+        if self.tools:
+            heads = ("TOOL", "CALLS", "ERRORS", "P50", "P95", "TOKENS")
+            rows = [
+                (
+                    visible(_address(each)),
+                    f"{each.calls:,}",
+                    f"{each.errors:,}",
+                    _time(each.p50_ms),
+                    _time(each.p95_ms),
+                    f"{each.tokens:,}",
+                )
+                for each in self.tools
+            ]
+            rows.append(
+                ("total", f"{self.calls:,}", f"{self.errors:,}", "", "", f"{self.tokens:,}")
+            )
+            yield from columns(heads, rows, style, right=(1, 2, 3, 4, 5), elastic=(0,))
+        if self.tools and (self.unused_servers or self.unused_tools):
+            yield ""
+        if self.unused_servers or self.unused_tools:
+            heads = ("NEVER USED", "TOOLS", "SUITE", "DIRECT", "NAMES")
+            rows = [
+                (
+                    visible(each.server),
+                    f"{each.tools:,}" if each.tools else "?",
+                    f"{each.suite_tokens:,}",
+                    f"{each.direct_tokens:,}" if each.tools else "?",
+                    "all of them",
+                )
+                for each in self.unused_servers
+            ]
+            rows += [
+                (
+                    visible(each.server),
+                    f"{len(each.tools):,}",
+                    "",
+                    f"{each.direct_tokens:,}",
+                    visible(", ".join(each.tools[:_NAMED]))
+                    + (", …" if len(each.tools) > _NAMED else ""),
+                )
+                for each in self.unused_tools
+            ]
+            yield from columns(heads, rows, style, right=(1, 2, 3), elastic=(0, 4))
+
+    def notes(self, style: Style) -> Iterator[str]:
+        if not self.tools:
+            yield f"no call in the last {self.days} days"
+            if not self.is_guarded:
+                yield "calls are written down only while the gate is on: `guard = true`"
+        else:
+            yield f"the last {self.days} days; tokens are estimated"
+        if self.unused_servers:
+            saved = sum(each.suite_tokens for each in self.unused_servers)
+            yield f"without the suites of servers that are never used: {saved:,} tokens less"
+            yield hint(style, "switchboard disable NAME")
+        yield from self.unreadable
+
+
+def run(request: CommandRequest) -> Report:
+    days = _days(request.arguments.one("days"))
+    settings = usable_for(request)
+    counted = UsageCount(settings.home)
+    used = counted.last_days(days)
+    known = known_servers(settings, request.environ)
+    entries = tuple(_entry(*each) for each in sorted(used.items(), key=_most_used))
+    return UsageReport(
+        days=days,
+        tools=entries,
+        calls=sum(each.calls for each in entries),
+        errors=sum(each.errors for each in entries),
+        tokens=sum(each.tokens for each in entries),
+        unused_servers=tuple(_unused_servers(known, used)),
+        unused_tools=tuple(_unused_tools(known, used)),
+        is_guarded=settings.is_guarded,
+        unreadable=tuple(counted.unreadable),
+    )
+
+
+def _most_used(each: tuple[UsedTool, Use]) -> tuple[int, str, str]:
+    tool, use = each
+    return (-use.calls, tool.suite or tool.server, tool.tool)
+
+
+def _entry(tool: UsedTool, use: Use) -> UsedEntry:
+    return UsedEntry(
+        server=tool.server,
+        suite=tool.suite,
+        tool=tool.tool,
+        calls=use.calls,
+        errors=use.errors,
+        p50_ms=use.took_ms(0.5),
+        p95_ms=use.took_ms(0.95),
+        tokens=use.tokens,
+    )
+
+
+def _unused_servers(
+    known: Mapping[str, OutlinedServer], used: Mapping[UsedTool, Use]
+) -> Iterator[UnusedServer]:
+    called = {tool.server for tool in used}
+    for name, server in known.items():
+        if name not in called:
+            yield UnusedServer(
+                server=name,
+                tools=len(server.tools),
+                suite_tokens=server.suite_tokens,
+                direct_tokens=sum(each.tokens for each in server.tools),
+            )
+
+
+def _unused_tools(
+    known: Mapping[str, OutlinedServer], used: Mapping[UsedTool, Use]
+) -> Iterator[UnusedTools]:
+    called: dict[str, set[str]] = {}
+    for tool in used:
+        called.setdefault(tool.server, set()).add(tool.tool)
+    for name, server in known.items():
+        left = [each for each in server.tools if each.name not in called.get(name, ())]
+        if name in called and left:
+            yield UnusedTools(
+                server=name,
+                tools=tuple(each.name for each in left),
+                direct_tokens=sum(each.tokens for each in left),
+            )
+
+
+def _days(text: str | None) -> int:
+    if text is None:
+        return _DAYS
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_DAYS:
+        raise UsageError(f"`--days` must be from 1 to {_MOST_DAYS}", "switchboard usage --days 7")
+    return int(text)
+
+
+def _address(each: UsedEntry) -> str:
+    if each.suite:
+        return address_of(each.suite, each.tool)
+    return f"{each.server}.{each.tool}" if each.server else each.tool
+
+
+def _time(milliseconds: int) -> str:
+    return f"{milliseconds} ms" if milliseconds < _SECOND else f"{milliseconds / _SECOND:.1f} s"

@@ -1,0 +1,1 @@
+"""Boards of other worktrees, for sessions that move to them."""

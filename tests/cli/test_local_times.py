@@ -1,0 +1,62 @@
+"""Whoever reads a terminal reads times by their own clock, in every command that shows some."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from switchboard.cli.report import Report
+from switchboard.cli.verbs.events import EventReport, EventsReport
+from switchboard.cli.verbs.parts.audit_reports import AuditReport, PlacedRecord
+from switchboard.cli.verbs.parts.runs.run_lines import event_lines
+from switchboard.cli.verbs.runs import ListedRun, RunsReport
+from switchboard.cli.verbs.servers.logs import ServerLogReport, ShownLogLine
+from switchboard.core.audit import AuditRecord
+from switchboard.core.stamps import stamped
+from switchboard.runs.run import RunEvent
+from switchkit.cli.style import Style
+
+# 12:34:56 in UTC, of a day that nobody who runs this has.
+AT = 1_750_000_000.0 - 1_750_000_000.0 % 86_400 + 12 * 3600 + 34 * 60 + 56
+STAMP = stamped(AT)
+RECORD = PlacedRecord(seq=1, hash="", record=AuditRecord(ts=STAMP, event="tool.call.ended"))
+EVENT = {"at": AT, "event": "call.ended"}
+REPORTS: dict[str, Report] = {
+    "audit": AuditReport(records=(RECORD,)),
+    "events": EventsReport(events=(EVENT,)),
+    "events --follow": EventReport(event=EVENT),
+    "logs": ServerLogReport(name="time", log=(ShownLogLine(time=STAMP, pid=1, text="hello"),)),
+}
+# What the sign means is the other way round there: these are three hours ahead, and nine behind.
+ZONES = {"Etc/GMT-3": "15:34:56", "Etc/GMT+9": "03:34:56"}
+
+
+@pytest.fixture(params=ZONES)
+def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """How the moment reads in a zone, while that is the zone of the process."""
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield ZONES[request.param]
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("words", REPORTS)
+def test_times_of_a_command_are_local(words: str, shown: str) -> None:
+    [line] = REPORTS[words].lines(Style())
+    assert shown in line
+    assert "12:34:56" not in line
+
+
+def test_times_of_runs_are_local(shown: str) -> None:
+    event = RunEvent(run_id="r-1", number=1, at=AT, data='{"event": "message", "text": "hello"}')
+    assert next(event_lines(event, Style())).startswith(shown)
+    # Late in the evening of one zone it is the next day in another.
+    late = stamped(AT + 10 * 3600)
+    run = ListedRun(
+        id="r-1", agent="a", engine="e", state="completed", task="t", workspace="/", created_at=late
+    )
+    *_, line = RunsReport(runs=(run,)).lines(Style())
+    day = time.strftime("%m-%d", time.localtime(AT + 10 * 3600))
+    assert day in line
+    assert (day == time.strftime("%m-%d", time.gmtime(AT + 10 * 3600))) == (shown < "12")
