@@ -9,22 +9,16 @@ import argparse
 import json
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
-
-from switchboard.cli.verbs.parts.clients import (
-    TOKEN_VARIABLE,
-    ClientLines,
-    http_lines,
-    stdio_lines,
-)
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 WORKSPACE = CHECKOUT / "examples" / "workspace"
@@ -32,6 +26,7 @@ STATE = Path(os.environ.get("EXAMPLE_STATE") or CHECKOUT / ".run" / "example")
 PROGRAM = Path(sys.prefix) / "bin" / "switchboard"
 LOOPBACK = "127.0.0.1"
 PREFERRED_PORT = 8081
+TOKEN_VARIABLE = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 START_S = 20.0
 STOP_S = 10.0
 
@@ -128,12 +123,20 @@ def serve(ports: Sequence[int], *, once: bool) -> None:
         check_endpoint(url, token)
         print(f"  {url} answers; without the token it refuses\n")
         heading("Clients that launch Switchboard themselves (stdio)")
-        options = ("--workspace", str(WORKSPACE), "--home", str(home()))
-        show_lines(stdio_lines(str(PROGRAM), options))
+        print("In Claude Code this example is:\n")
+        print(f"  claude mcp add switchboard -- {shlex.join(command('mcp'))}\n")
+        print("Your own servers get there with `switchboard setup`.\n")
         heading("Clients that connect to the endpoint above (HTTP)")
         print("They read its token from a variable. Type this where you start them:\n")
         print(f'  export {TOKEN_VARIABLE}="$(cat {home() / "http-token"})"\n')
-        show_lines(http_lines(url))
+        print("Claude Code:\n")
+        # In single quotes: Claude Code fills the variable in, and keeps the token out of its file.
+        header = f"'Authorization: Bearer ${{{TOKEN_VARIABLE}}}'"
+        print(f"  claude mcp add --transport http switchboard {url} --header {header}\n")
+        print("Codex, in ~/.codex/config.toml:\n")
+        print("  [mcp_servers.switchboard]")
+        print(f'  url = "{url}"')
+        print(f'  bearer_token_env_var = "{TOKEN_VARIABLE}"\n')
         if once:
             return
         print("Ctrl-C stops everything.", flush=True)
@@ -244,15 +247,6 @@ def _shown_fingerprint() -> str:
         check=True,
     )
     return json.loads(done.stdout)["fingerprint"]
-
-
-def show_lines(every: Iterable[ClientLines]) -> None:
-    for each in every:
-        place = f"put into {each.file}" if each.file else "run"
-        print(f"{each.client}: {place}")
-        for line in each.text.splitlines():
-            print(f"  {line}")
-        print()
 
 
 def heading(text: str) -> None:
