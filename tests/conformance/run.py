@@ -68,8 +68,8 @@ async def server_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
                 for (name, version), ways in found.items()
                 if judged(way, version) and is_lost(ways[DIRECT], ways[way])
             ]
-            for name, version in lost[:SECOND_LOOKS]:
-                found[name, version][way] = await _alone(target, version, name, kept / way)
+        for name, version in lost[:SECOND_LOOKS]:
+            found[name, version][way] = await _alone(opened, version, name, kept / way)
     return [Row(name, version, ways) for (name, version), ways in sorted(found.items())]
 
 
@@ -88,10 +88,14 @@ async def _version(
     return found
 
 
-async def _alone(target: Target, version: str, name: str, kept: Path) -> Outcome:
+async def _alone(opened: Way, version: str, name: str, kept: Path) -> Outcome:
+    # With a server of its own: log messages that may be about the scenario before reach nobody.
     folder = kept / f"{version}-{name}"
-    await run([*_server(target, version), "--scenario", name], folder, target.env)
-    return outcomes(folder, [name], "server")[name]._replace(again=True)
+    folder.mkdir()
+    async with opened(folder) as target:
+        place = folder / "suite"
+        await run([*_server(target, version), "--scenario", name], place, target.env)
+    return outcomes(place, [name], "server")[name]._replace(again=True)
 
 
 def _server(target: Target, version: str) -> list[str]:

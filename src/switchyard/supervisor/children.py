@@ -92,9 +92,10 @@ class Children:
         made: dict[int, int] = {}
         while queue:
             pid = queue.pop()
+            # The parent of the rest may have ended while the table was read.
+            queue += table.children(pid)
             if not table.processes[pid].is_dead:
                 made[pid] = table.processes[pid].began
-                queue += table.children(pid)
         return made
 
     def reap(self) -> None:

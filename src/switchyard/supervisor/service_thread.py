@@ -377,14 +377,17 @@ class ServiceThread:
         such a program is given a moment.
         """
         until = time.monotonic() + (DAEMON_S if waits and run.port else 0.0)
+        looks = 0
         while True:
             orphans = self._context.children.inherited()
+            # One that was made while the table was read is in no table before the next.
+            looks = 0 if orphans else looks + 1
             inodes = listening().get(run.port or 0, set())
             marks = marked_runs()
             bound = {pid for pid in orphans if holds(pid, inodes)}
             ours = {pid for pid in orphans if marks.get(pid) == run.run_id}
             ours |= bound - marks.keys()
-            if not orphans or ours & bound or time.monotonic() >= until or self._sleep(0.02):
+            if looks > 1 or ours & bound or time.monotonic() >= until or self._sleep(0.02):
                 return tuple(sorted((pid, orphans[pid]) for pid in ours))
 
     def _end(self, run: RunRecord) -> None:
