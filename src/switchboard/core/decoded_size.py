@@ -9,6 +9,18 @@ _OF_ARRAY = 72
 _OF_MEMBER = 32
 # A pair of them is a text; the names of members are mostly shared.
 _OF_QUOTE = 16
+# An object with so many members is opened in a fifth of a second, and everybody waits for that.
+MOST_TEXTS = 200_000
+
+
+def has_many_texts(json: bytes) -> bool:
+    """Whether it may hold more members than anybody can be made to wait for.
+
+    A quote behind a backslash is inside a text, so that one long text is never taken for many.
+    """
+    if len(json) <= SURELY_LITTLE:
+        return False
+    return json.count(b'"') - json.count(b'\\"') > 2 * MOST_TEXTS
 
 
 def decoded_size(json: bytes) -> int:

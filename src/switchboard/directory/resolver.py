@@ -7,7 +7,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import ContentProvider
 from switchboard.core.sessions import Session
-from switchboard.directory.addresses import matches, prefixed, split
+from switchboard.directory.addresses import Sought, prefixed, split
 
 
 class Resolver:
@@ -69,7 +69,8 @@ class Resolver:
             owners = {offer.owner for offer in listed.values() if offer.own == uri}
             if not owners:
                 templates = (await self._merged("templates", wanted)).values()
-                owners = {offer.owner for offer in templates if matches(offer.own, uri)}
+                sought = Sought(uri)
+                owners = {offer.owner for offer in templates if sought.fits(offer.own)}
             if owners:
                 break
         else:

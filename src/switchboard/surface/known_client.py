@@ -11,6 +11,7 @@ from switchboard.surface.params import (
     Initialize,
     Meta,
     Params,
+    capabilities_from,
     introduced,
     overrides_from,
 )
@@ -54,12 +55,13 @@ class KnownClient:
         self.is_modern = False
         version = negotiated(asked.protocol_version)
         wanted = (asked.meta or {}).get(SESSION_KEY)
-        self._declared = declared_by(asked.capabilities)
+        declared = capabilities_from(asked.capabilities)
+        self._declared = declared_by(declared)
         self.session = replace(
             self.session,
             protocol=version,
             client=str(asked.client_info),
-            capabilities=asked.capabilities,
+            capabilities=declared,
             overrides=self.session.overrides if wanted is None else overrides_from(wanted),
         )
         return version

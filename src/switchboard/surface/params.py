@@ -7,6 +7,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from switchboard.core.calls import EMPTY_OBJECT
+from switchboard.core.decoded_size import MOST_TEXTS, SURELY_LITTLE, has_many_texts
 from switchboard.core.sessions import Era, Overrides, Session
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
@@ -25,6 +26,12 @@ SESSION_KEY = "switchboard/session"
 ACCOUNT_KEY = "switchboard/account"
 WORKTREE_KEY = "switchboard/worktree"
 TIMEOUT_KEY = "switchboard/timeout_ms"
+# Longer than any browser takes. It is compared with every template of every server, and kept.
+MOST_URI_LETTERS = 8192
+# What a client can do is kept as long as it is there.
+MOST_CAPABILITY_BYTES = 64 * 1024
+
+ResourceUri = Annotated[str, msgspec.Meta(max_length=MOST_URI_LETTERS)]
 
 
 class Implementation(Struct, frozen=True):
@@ -41,7 +48,7 @@ class Initialize(Struct, rename="camel"):
     """The first words of the handshake era."""
 
     protocol_version: str
-    capabilities: dict[str, Any] = {}
+    capabilities: Raw = EMPTY_OBJECT
     client_info: Implementation = Implementation()
     meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
 
@@ -51,7 +58,7 @@ class Params(Struct, rename="camel"):
 
     meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
     name: str | UnsetType = UNSET
-    uri: str | UnsetType = UNSET
+    uri: ResourceUri | UnsetType = UNSET
     task_id: str | UnsetType = UNSET
     arguments: Raw = EMPTY_OBJECT
     cursor: str | None = None
@@ -95,6 +102,7 @@ _NO_PARAMS = Params()
 _NO_META = Meta()
 _read_params = msgspec.json.Decoder(Params).decode
 _read_initialize = msgspec.json.Decoder(Initialize).decode
+_read_capabilities = msgspec.json.Decoder(dict[str, Any]).decode
 _read_overrides = msgspec.json.Decoder(_Overrides).decode
 _read_text = msgspec.json.Decoder(str).decode
 _read_name = msgspec.json.Decoder(Annotated[str, msgspec.Meta(min_length=1)]).decode
@@ -106,14 +114,37 @@ def params_from(raw: Raw) -> Params:
     # Some clients write `null` for parameters that they do not have.
     if raw in (ABSENT, _NULL):
         return _NO_PARAMS
+    _refuse_many(raw)
     try:
         return _read_params(raw)
     except msgspec.MsgspecError as error:
         raise RpcError(INVALID_PARAMS, str(error)) from None
 
 
+def _refuse_many(raw: Raw) -> None:
+    if len(memoryview(raw)) > SURELY_LITTLE and has_many_texts(bytes(raw)):
+        raise RpcError(
+            INVALID_PARAMS,
+            f"the parameters hold more than {MOST_TEXTS:,} members or texts: "
+            "make several requests, or send them as one text",
+        )
+
+
+def capabilities_from(raw: Raw) -> dict[str, Any]:
+    """What a client can do. Raises RpcError."""
+    if len(memoryview(raw)) > MOST_CAPABILITY_BYTES:
+        raise RpcError(
+            INVALID_PARAMS, f"the capabilities have more than {MOST_CAPABILITY_BYTES:,} bytes"
+        )
+    try:
+        return _read_capabilities(raw)
+    except msgspec.MsgspecError as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+
+
 def initialize_from(raw: Raw) -> Initialize:
     """The first words of a client of the handshake era. Raises RpcError."""
+    _refuse_many(raw)
     try:
         return _read_initialize(raw or b"{}")
     except msgspec.MsgspecError as error:
@@ -192,8 +223,8 @@ def introduced(session: Session, meta: Meta) -> Session:
         raise RpcError(
             UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported
         )
+    declared = capabilities_from(meta.capabilities or EMPTY_OBJECT)
     try:
-        declared = msgspec.json.decode(meta.capabilities or b"{}", type=dict[str, Any])
         client = msgspec.json.decode(meta.client or b"{}", type=Implementation)
     except msgspec.MsgspecError as error:
         raise RpcError(INVALID_PARAMS, str(error)) from None

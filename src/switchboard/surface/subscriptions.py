@@ -11,6 +11,7 @@ from msgspec import Struct
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
+from switchboard.surface.params import ResourceUri
 from switchboard.surface.results import error_from_fault
 from switchboard.surface.sink import Sink
 from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
@@ -30,7 +31,7 @@ class _Filter(Struct, rename="camel", omit_defaults=True):
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
-    resource_subscriptions: list[str] = []
+    resource_subscriptions: list[ResourceUri] = []
     task_ids: list[str] = []
 
     def wants(self, kind: str) -> bool:

@@ -15,6 +15,9 @@ from switchboard.core.faults import Fault, FaultCode
 MOST_BLOCKS: Final = 10_000
 MOST_META_BYTES: Final = 1024 * 1024
 MOST_ENTRIES: Final = 10_000
+# Whoever asks for a resource has its URI compared with all of them.
+MOST_TEMPLATES: Final = 1_000
+MOST_TEMPLATE_LETTERS: Final = 1_024
 MOST_LISTING_BYTES: Final = 8 * 1024 * 1024
 # A definition is read by whoever judges a call of it. A long text is read in one go; parts take
 # longer, and no schema that a model has to read comes near to so many.

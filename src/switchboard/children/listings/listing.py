@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from switchboard.children.inbound.sizes import (
     MOST_ENTRIES,
     MOST_LISTING_BYTES,
+    MOST_TEMPLATE_LETTERS,
+    MOST_TEMPLATES,
     is_large,
     listing_too_large,
 )
@@ -147,7 +149,7 @@ def listing_of(kind: Kind, raws: Sequence[Raw]) -> Listing:
         except msgspec.MsgspecError:
             malformed.append(position)
         else:
-            if is_large(raw):
+            if is_large(raw) or (kind == "templates" and len(key) > MOST_TEMPLATE_LETTERS):
                 oversized.append(key)
             else:
                 entries.setdefault(key, raw)
@@ -202,6 +204,7 @@ def _bytes_in(raws: Sequence[Raw]) -> int:
 
 async def _fetch(ask: Ask, kind: Kind) -> list[Raw]:
     """Follow the pages to the end. Raises MsgspecError, and a fault where there is no end to it."""
+    most = MOST_TEMPLATES if kind == "templates" else MOST_ENTRIES
     found: list[Raw] = []
     size = 0
     cursors: set[str] = set()
@@ -209,8 +212,8 @@ async def _fetch(ask: Ask, kind: Kind) -> list[Raw]:
     while len(cursors) < _MAX_PAGES:
         page = _read_page(await ask(b'"cursor":%b' % encode(cursor) if cursor else b""))
         entries: list[Raw] = getattr(page, kind)
-        if len(found) + len(entries) > MOST_ENTRIES:
-            raise listing_too_large(METHODS[kind], f"{MOST_ENTRIES:,} entries")
+        if len(found) + len(entries) > most:
+            raise listing_too_large(METHODS[kind], f"{most:,} entries")
         size += _bytes_in(entries)
         if size > MOST_LISTING_BYTES:
             raise listing_too_large(METHODS[kind], f"{MOST_LISTING_BYTES:,} bytes")

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.core.calls import EMPTY_OBJECT
 from switchboard.surface.http.exchange import Exchange
+from switchboard.surface.params import capabilities_from
 from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH
 from switchboard.wire.http_headers import text_of
 from switchboard.wire.messages import RpcError
@@ -20,9 +22,7 @@ SchemaOf = Callable[[str, dict[str, Any]], Awaitable[Raw | None]]
 
 
 class _Meta(Struct):
-    capabilities: dict[str, Any] = msgspec.field(
-        name=CLIENT_CAPABILITIES_KEY, default_factory=dict[str, Any]
-    )
+    capabilities: Raw = msgspec.field(name=CLIENT_CAPABILITIES_KEY, default=EMPTY_OBJECT)
 
 
 class _Named(Struct):
@@ -31,8 +31,8 @@ class _Named(Struct):
 
     def capabilities(self) -> dict[str, Any]:
         try:
-            return msgspec.json.decode(self.meta, type=_Meta).capabilities
-        except (msgspec.MsgspecError, RecursionError):
+            return capabilities_from(msgspec.json.decode(self.meta, type=_Meta).capabilities)
+        except (msgspec.MsgspecError, RecursionError, RpcError):
             # Whoever answers the call says what is wrong with it.
             return {}
 
