@@ -9,12 +9,13 @@ import pytest
 
 from gate.ground import FORMS, Gate, answered, asked, fault, said
 from support.mcp_stdio import RpcError, StdioClient
-from support.requirements import requirement
+from support.requirements import attack, requirement
 from support.workspace import Json, child_command, server
 
 SECRET = "qwertz/4711 & Ährenfeld"
 SUITE = "talkative_suite"
 CHILD = child_command("talkative_child")
+OTHER = {"SWITCHBOARD_TESTS_WORD": "something else"}
 Declare = Callable[[Gate], None]
 VARIABLES = {"SWITCHBOARD_TESTS_WORD": SECRET, "LOG_TO_FILE": "1", "TRACING_FILTER": "trace"}
 
@@ -124,6 +125,29 @@ async def test_a_secret_is_in_no_question_whoever_tells_it(gate: Gate, declare: 
         assert said((await client.answer_to(begun))["result"]) == f"{len(SECRET) + 2} letters"
     assert telling(json.dumps(await gate.records(), ensure_ascii=False)) == []
     assert {path: found for path, text in files(gate).items() if (found := telling(text))} == {}
+
+
+@attack("T72")
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**server(["sleep", "100"]), "env": {"NOTES_TOKEN": SECRET}},
+        {"url": "http://127.0.0.1:9/mcp", "headers": {"X-Api-Key": SECRET}},
+    ],
+)
+async def test_a_word_of_a_repository_hides_nothing_from_who_decides(
+    gate: Gate, entry: Json
+) -> None:
+    looked_up(gate)
+    gate.workspace.mcp_json({"notes": entry})
+    # The user's own server knows nothing of it.
+    async with gate.window(capabilities=FORMS, env={**VARIABLES, **OTHER}) as client:
+        begun = client.begin("tools/call", params("write", text=SECRET))
+        question = await asked(client)
+        assert f'"text": "{SECRET}"' in question["params"]["message"]
+        assert "Hidden" not in question["params"]["message"]
+        answered(client, question, "deny")
+        await client.answer_to(begun)
 
 
 @requirement("S3.29", "S3.32")

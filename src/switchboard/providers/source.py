@@ -98,6 +98,8 @@ class Secrets(Struct, frozen=True):
 
     variables: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
+    # Values that a repository has written, which are shown to whoever is asked.
+    written: frozenset[str] = frozenset()
 
 
 class Source(Generic[S]):

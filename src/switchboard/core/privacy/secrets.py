@@ -64,7 +64,9 @@ class SecretBook:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
+        self._written: set[str] = set()
         self._known: KnownSecrets | None = NO_SECRETS
+        self._in_questions: KnownSecrets | None = NO_SECRETS
         self._short: Redact = NO_SECRETS
 
     def learn(self, values: Iterable[str]) -> None:
@@ -73,12 +75,29 @@ class SecretBook:
         if new:
             self._values |= new
             # Made when a text comes: whoever looks something up is about to start a process.
+            self._known = self._in_questions = None
+
+    def learn_written(self, values: Iterable[str]) -> None:
+        """The same for what a repository says in plain text, but not in questions."""
+        new = set(values) - self._written
+        if new:
+            self._written |= new
             self._known = None
 
     def forget(self, values: Iterable[str]) -> None:
         """These are worth nothing any more, as a token is that was replaced by another."""
         self._values -= set(values)
-        self._known = None
+        self._known = self._in_questions = None
+
+    def in_question(self, text: str) -> str:
+        """The text as a person judges it.
+
+        What a repository has written is nothing to hide from them, and would let its author hide
+        what they agree to.
+        """
+        if self._in_questions is None:
+            self._in_questions = KnownSecrets(self._values)
+        return self._in_questions(text)
 
     def __call__(self, text: str) -> str:
         """The text without them."""
@@ -89,12 +108,12 @@ class SecretBook:
     def known(self) -> KnownSecrets:
         """All of them as they are now."""
         if self._known is None:
-            self._known = KnownSecrets(self._values)
+            self._known = KnownSecrets(self._values | self._written)
             self._short = lru_cache(_MOST_SHORT)(self._known)
         return self._known
 
     def __repr__(self) -> str:
-        return f"SecretBook({len(self._values)})"
+        return f"SecretBook({len(self._values | self._written)})"
 
 
 def without_secrets(value: Any, hide: Redact) -> Any:

@@ -31,7 +31,7 @@ from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.call_books import BoardCalls
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.sandbox_trail import SandboxTrail
-from switchboard.daemon.board.secret_values import secret_values
+from switchboard.daemon.board.secret_values import BoardSecrets
 from switchboard.daemon.board.sharing.shared_pools import BoardPlace
 from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
@@ -102,6 +102,7 @@ class Engine:
         return_large_blocks()
         leave_no_core()
         self._book = SecretBook()
+        self._hide = BoardSecrets(lambda: [pool.book for pool in self.pools])
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._shared_children = shared_children
@@ -182,8 +183,7 @@ class Engine:
         self._settings = settings
         shared = self._shared.finder() if self._shared is not None else None
         sources = {entry.name: self._source(entry, settings, shared) for entry in assembly.servers}
-        for pool in self.pools:
-            pool.book.learn(secret_values(settings, self._environ))
+        self._hide.learn(settings, self._environ)
         self._secrets.use(settings.home, settings.vault)
         if self._shared is not None and self._shared_children is not None:
             self._shared_children.settings = settings
@@ -283,7 +283,7 @@ class Engine:
             PlacementGate(providers).launch,
             self._events,
             settings.approval_channel,
-            self._hide,
+            self._hide.in_question,
             wait_s=settings.approval_timeout,
             ttl_s=ttl_s,
             user_home=settings.user_home,
@@ -294,7 +294,7 @@ class Engine:
     async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
         """Nothing where that cannot be known: what is called is judged in any case."""
         try:
-            return await self._open_guard(settings).held(launches, self._hide)
+            return await self._open_guard(settings).held(launches, self._hide.in_question)
         except Fault:
             return frozenset()
 
@@ -348,12 +348,6 @@ class Engine:
         yield self.pool
         if self._shared is not None:
             yield from self._shared
-
-    def _hide(self, text: str) -> str:
-        """A text without the secrets of this board, and of the children that it shares."""
-        for pool in self.pools:
-            text = pool.book(text)
-        return text
 
     def leave(self, session_id: str) -> None:
         """A session has ended."""

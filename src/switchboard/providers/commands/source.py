@@ -10,6 +10,7 @@ from msgspec import json
 from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.config.placeholders import has_placeholder, variables_in
 from switchboard.core.egress import reachable
+from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.redaction import redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import ANY_OBJECT, CommandEntry, CommandTools
@@ -93,16 +94,17 @@ class CommandSource(Source[CommandTools]):
     def secrets(self, settings: Settings) -> Secrets:
         variables: set[str] = set()
         values: set[str] = set()
+        written: set[str] = set()
         for entry in self._tools(settings).usable.values():
             variables.update(each.variable for each in entry.egress if each.inject)
-            written = (entry.command, entry.cwd, entry.args, list(entry.env.values()))
-            variables.update(variables_in(written))
-            values.update(
+            texts = (entry.command, entry.cwd, entry.args, list(entry.env.values()))
+            variables.update(variables_in(texts))
+            (values if entry.origin.scope in THE_USERS else written).update(
                 value
                 for name, value in entry.env.items()
                 if is_secret_name(name) and not has_placeholder(value)
             )
-        return Secrets(frozenset(variables), frozenset(values))
+        return Secrets(frozenset(variables), frozenset(values), frozenset(written))
 
     def trust_items(self, settings: Settings) -> Iterator[Item]:
         # Whole, for whoever is to trust it: what looks like a secret may be what is run.
