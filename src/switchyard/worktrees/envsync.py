@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from switchyard.config.shapes import EnvSync
 from switchyard.core.fault import YardFault
 from switchyard.git.repository import git
+from switchyard.git.status import git_environment
 
 INCLUDE_FILE = ".worktreeinclude"
 
@@ -63,6 +64,7 @@ def included(root: Path) -> list[str]:
         return []
     done = subprocess.run(
         ["git", "-C", str(root), "check-ignore", "-z", "--stdin"],
+        env=git_environment(),
         input="\0".join(named).encode("utf-8", "surrogateescape"),
         capture_output=True,
         check=False,
