@@ -9,53 +9,80 @@ from sandbox.den import PATH, SECRET, Den
 from support.requirements import attack
 from switchboard.core.faults import Fault
 
-KEY = ".ssh/id_ed25519"
+# Of names that nothing hides for what they are: all that hides them is that their folder is closed.
+PAPERS = ("papers/notes", "papers/deep/notes")
 
 
-def reads_key(den: Den) -> tuple[str, ...]:
-    return ("cat", str(den.home / KEY))
+@pytest.fixture(autouse=True)
+def papers(den: Den) -> None:
+    for name in PAPERS:
+        path = den.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(SECRET, "utf-8")
 
 
-@pytest.mark.parametrize("home", ["{home}/.ssh", "{home}/.ssh/x/..", "{home}/.config/vault"])
+def reads(den: Den, name: str) -> tuple[str, ...]:
+    return ("cat", str(den.home / name))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+async def test_the_papers_are_read_where_their_folder_is_opened(den: Den, name: str) -> None:
+    """So that each test below shows that its folder stayed closed."""
+    ended = await den.run(reads(den, name), read_roots=(str(den.home / "papers"),))
+    assert ended.stdout == SECRET
+    assert (await den.run(reads(den, name))).status == 1
+
+
+@pytest.mark.parametrize(
+    ("home", "name"),
+    [
+        ("papers", "papers/notes"),
+        ("papers/deep/..", "papers/deep/notes"),
+        # The folder above `bin` is that of the program.
+        ("papers/deep/bin", "papers/deep/notes"),
+    ],
+)
 @attack("B3")
 async def test_a_home_in_the_settings_of_a_virtual_environment_opens_no_folder(
-    den: Den, home: str
+    den: Den, home: str, name: str
 ) -> None:
     """As `pyvenv.cfg` names it, once or twice."""
     venv = den.workspace / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "python").symlink_to("/usr/bin/python3")
-    named = home.format(home=den.home)
-    (venv / "pyvenv.cfg").write_text(f"home = /usr/bin\nhome = {named}\n", "utf-8")
-    program = f"print(open({str(den.home / KEY)!r}).read())"
+    settings = f"home = /usr/bin\nhome = {den.home}/{home}\n"
+    (venv / "pyvenv.cfg").write_text(settings, "utf-8")
+    program = f"print(open({str(den.home / name)!r}).read())"
     ended = await den.run((str(venv / "bin" / "python"), "-c", program))
     assert SECRET not in ended.stdout
     assert ended.status == 1
 
 
+@pytest.mark.parametrize("line", ["{bait}", "/usr/bin/env {bait}", "/usr/bin/env -S cat x {bait}"])
 @attack("B32")
-async def test_the_interpreter_of_a_script_in_the_workspace_opens_no_folder(den: Den) -> None:
-    for line in (f"{den.home}/.ssh/bin/x", f"/usr/bin/env -S cat x {den.home}/.ssh/bin/x"):
-        script = den.workspace / "tool"
-        script.write_text(f"#!{line}\n", "utf-8")
-        script.chmod(0o755)
-        bait = den.home / ".ssh" / "bin" / "x"
-        bait.parent.mkdir(exist_ok=True)
-        bait.write_text(f"#!/bin/cat\n{SECRET}\n", "utf-8")
-        bait.chmod(0o755)
-        try:
-            ended = await den.run((str(script),))
-        except OSError:
-            # Not even its interpreter is there.
-            continue
-        assert SECRET not in ended.stdout
+async def test_the_interpreter_of_a_script_in_the_workspace_opens_no_folder(
+    den: Den, line: str
+) -> None:
+    bait = den.home / "papers" / "bin" / "x"
+    bait.parent.mkdir()
+    bait.write_text(f"#!/bin/cat\n{SECRET}\n", "utf-8")
+    bait.chmod(0o755)
+    script = den.workspace / "tool"
+    script.write_text(f"#!{line.format(bait=bait)}\n", "utf-8")
+    script.chmod(0o755)
+    try:
+        ended = await den.run((str(script),))
+    except OSError:
+        # Not even its interpreter is there.
+        return
+    assert SECRET not in ended.stdout
 
 
 @attack("T24")
 async def test_a_command_that_became_a_link_opens_no_folder(den: Den) -> None:
     tool = den.workspace / "tool"
-    bait = den.home / ".ssh" / "tool"
-    bait.write_text("#!/bin/sh\ncat ~/.ssh/id_ed25519\n", "utf-8")
+    bait = den.home / "papers" / "tool"
+    bait.write_text("#!/bin/sh\ncat ~/papers/notes\n", "utf-8")
     bait.chmod(0o755)
     tool.symlink_to(bait)
     try:
@@ -65,17 +92,23 @@ async def test_a_command_that_became_a_link_opens_no_folder(den: Den) -> None:
     assert SECRET not in ended.stdout
 
 
-@pytest.mark.parametrize("entry", [".venv/bin", ".venv/bin/deeper", "node_modules/.bin"])
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (".venv/bin", "papers/notes"),
+        (".venv/bin/deep", "papers/deep/notes"),
+        ("node_modules/.bin", "papers/notes"),
+    ],
+)
 @attack("B5")
 async def test_an_entry_of_the_search_path_in_the_workspace_opens_no_folder(
-    den: Den, entry: str
+    den: Den, entry: str, name: str
 ) -> None:
-    linked = den.workspace / entry.removesuffix("/deeper")
+    linked = den.workspace / entry.removesuffix("/deep")
     linked.parent.mkdir(parents=True)
-    linked.symlink_to(den.home / ".ssh")
-    (den.home / ".ssh" / "deeper").mkdir()
+    linked.symlink_to(den.home / "papers")
     path = f"{den.workspace / entry}:{PATH}"
-    ended = await den.run(reads_key(den), env={"PATH": path}, path=path)
+    ended = await den.run(reads(den, name), env={"PATH": path}, path=path)
     assert SECRET not in ended.stdout
 
 
@@ -83,9 +116,9 @@ async def test_an_entry_of_the_search_path_in_the_workspace_opens_no_folder(
 async def test_an_entry_that_leads_through_the_workspace_opens_no_folder(den: Den) -> None:
     """Named by a link of the home into the workspace, where another link leads back."""
     (den.home / "tools").symlink_to(den.workspace / "tools")
-    (den.workspace / "tools").symlink_to(den.home / ".ssh")
+    (den.workspace / "tools").symlink_to(den.home / "papers")
     path = f"{den.home / 'tools'}:{PATH}"
-    ended = await den.run(reads_key(den), env={"PATH": path}, path=path)
+    ended = await den.run(reads(den, "papers/notes"), env={"PATH": path}, path=path)
     assert SECRET not in ended.stdout
 
 
