@@ -4,8 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from sandbox.den import PATIENCE, SECRET, Den, python
 from support.requirements import attack, requirement
 from switchboard.core.faults import Fault
 from switchboard.procs.spawn import Running, SpawnSpec, spawn
+from switchboard.procs.stop import stop
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.walls import vigil
+from switchboard.sandbox.walls import verified, vigil
 from switchkit.reaper_client import Reaper
 
 # Says that it runs, and then tells whatever it can read, until it is ended.
@@ -38,8 +38,7 @@ EXCHANGES = """
 import ctypes, sys
 libc = ctypes.CDLL(None)
 one, other = (each.encode() for each in sys.argv[1:])
-while True:
-    libc.renameat2(-100, one, -100, other, 2)
+libc.renameat2(-100, one, -100, other, 2)
 """
 
 
@@ -69,8 +68,8 @@ def saved_with_a_backup(path: Path, text: str) -> None:
 
 def exchanged(path: Path, text: str) -> None:
     path.with_name("other").write_text(text)
-    command = (sys.executable, "-c", EXCHANGES.replace("while True", "for _ in range(1)"))
-    subprocess.run([*command, path, path.with_name("other")], check=True)
+    command = (sys.executable, "-c", EXCHANGES, path, path.with_name("other"))
+    subprocess.run(command, check=True)
 
 
 def checked_out_anew(path: Path, text: str) -> None:
@@ -195,16 +194,6 @@ def bench(den: Den) -> Bench:
     return Bench(place)
 
 
-@contextmanager
-def exchanging(one: Path, other: Path) -> Generator[None]:
-    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", EXCHANGES, one, other])
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
 READS = """
 import os, sys
 for top in sys.argv[1:]:
@@ -217,56 +206,91 @@ for top in sys.argv[1:]:
 """
 
 
-async def starts_under(den: Den, rounds: int) -> tuple[int, set[str]]:
-    """How often a program that reads all of the workspace ran, and how it was refused."""
-    ran, refused = 0, set[str]()
-    for _ in range(rounds):
-        try:
-            ended = await den.python(READS, str(den.workspace))
-        except Fault as fault:
-            refused.add(fault.reason)
-            continue
-        # What bubblewrap itself refuses has not run either.
-        ran += ended.status == 0
-        assert SECRET not in ended.stdout
-    return ran, refused
+async def started_late(den: Den, exchange: Callable[[Wrapped], Wrapped], **more: Any) -> None:
+    """Start a program that reads all of the den, with an exchange between plan and mounts."""
+    spec = den.spec(python(READS, str(den.workspace), str(den.home)), **more)
+
+    def late(inner: SpawnSpec) -> Wrapped:
+        assert spec.wrap is not None
+        return exchange(spec.wrap(inner))
+
+    reaper = Reaper()
+    try:
+        running = await spawn(replace(spec, wrap=late), reaper=reaper, timeout_s=PATIENCE)
+        running.stdin.close()
+        told = await line(running)
+        await stop(running, close_input=running.stdin.close)
+        running.stdout.close()
+        pytest.fail(f"it ran, and told {told!r}")
+    finally:
+        await asyncio.to_thread(reaper.close)
 
 
+@pytest.fixture
+def nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that only the look before the start can see what was exchanged."""
+    monkeypatch.setattr(verified, "watched", lambda _plan: vigil.MountVigil((), (os.sep,)))
+
+
+@pytest.mark.usefixtures("nobody_watches")
 @requirement("S3.18")
 @attack("B7")
 async def test_a_folder_exchanged_for_a_link_while_the_sandbox_is_built_opens_nothing(
     den: Den,
 ) -> None:
-    """A confined program exchanges `.vscode` and a link to the keys while another one starts."""
-    (den.workspace / ".vscode").mkdir()
-    (den.workspace / "link").symlink_to("../home/.ssh")
-    with exchanging(den.workspace / ".vscode", den.workspace / "link"):
-        _, refused = await starts_under(den, 15)
-    # It was an attack. What vanishes in a moment can also stop the start itself.
-    assert refused & {"sandbox-link", "sandbox-changed"}
+    """A confined program exchanges `.vscode` and a link to papers while another one starts.
+
+    Bubblewrap looks at a name twice: for what it mounts, and for where. This is the moment in
+    which the first is the link and the second the folder again.
+    """
+    folder, link = den.workspace / ".vscode", den.workspace / "link"
+    folder.mkdir()
+    link.symlink_to("../home/papers")
+    (den.home / "papers").mkdir()
+    (den.home / "papers" / "notes").write_text(SECRET)
+
+    def exchange(wrapped: Wrapped) -> Wrapped:
+        meant, made = (b"%s\0%s\0" % (bytes(each), bytes(folder)) for each in (folder, link))
+        assert wrapped.orders.count(meant) == 1
+        return replace(wrapped, orders=wrapped.orders.replace(meant, made))
+
+    with pytest.raises(Fault) as caught:
+        await started_late(den, exchange)
+    assert caught.value.reason == "sandbox-changed"
 
 
+@pytest.mark.usefixtures("nobody_watches")
 @attack("T25")
 async def test_a_folder_exchanged_after_the_plan_is_not_hidden_in_vain(den: Den) -> None:
     """The mask would lie in the other folder, and what it is for would be bare."""
     app, decoy = den.workspace / "app", den.workspace / "decoy"
     for folder in (app, decoy):
         folder.mkdir()
-    (app / ".env").write_text(SECRET)
-    (decoy / ".env.example").write_text("nothing")
-    spec = den.spec(python(READS, str(den.workspace)))
+        (folder / ".env").write_text(SECRET)
 
-    def late(inner: SpawnSpec) -> Wrapped:
-        assert spec.wrap is not None
-        wrapped = spec.wrap(inner)
+    def exchange(wrapped: Wrapped) -> Wrapped:
         app.rename(den.workspace / "third")
         decoy.rename(app)
         return wrapped
 
-    reaper = Reaper()
-    try:
-        with pytest.raises(Fault) as caught:
-            await spawn(replace(spec, wrap=late), reaper=reaper, timeout_s=PATIENCE)
-    finally:
-        await asyncio.to_thread(reaper.close)
+    with pytest.raises(Fault) as caught:
+        await started_late(den, exchange)
+    assert caught.value.reason == "sandbox-changed"
+
+
+@attack("T25")
+async def test_a_folder_that_is_opened_is_the_one_that_was_judged(den: Den) -> None:
+    """Nobody guards it while the program runs: it lies where nothing else of the home shows."""
+    docs, papers = den.home / "docs", den.home / "papers"
+    for folder in (docs, papers):
+        folder.mkdir()
+    (papers / "notes").write_text(SECRET)
+
+    def exchange(wrapped: Wrapped) -> Wrapped:
+        docs.rename(den.home / "away")
+        papers.rename(docs)
+        return wrapped
+
+    with pytest.raises(Fault) as caught:
+        await started_late(den, exchange, read_roots=(str(docs),))
     assert caught.value.reason == "sandbox-changed"
