@@ -7,6 +7,7 @@ SEEDS = (
     b'Content-Length: 2\r\n\r\n{}{"id":1}\n',
     b"content-length: 0\n\n\nContent-Length: x\n\n",
     b"Content-Length: 5\r\nContent-Type: a\r\n\r\n12345C\nCon",
+    b'\x00{"id":1}\r\n{"id":2}\r',
 )
 # No less than what a header may take, as it is in use.
 _LIMIT = 4096
@@ -26,9 +27,15 @@ def check(data: bytes) -> None:
 def _messages(data: bytes, size: int) -> tuple[list[bytes], bool]:
     """The messages, and whether one was too large."""
     reader, found = FrameReader(_LIMIT), list[bytes]()
-    for start in range(0, len(data), size):
+    start = 0
+    while start < len(data):
+        end = min(start + size, len(data))
+        # Where nothing follows for now this is the end of a message, and elsewhere it is not.
+        while data[:end].endswith(b"}\r") and end < len(data):
+            end += 1
         try:
-            found += reader.feed(data[start : start + size])
+            found += reader.feed(data[start:end])
         except FrameTooLarge as error:
             return found + error.messages, True
+        start = end
     return found, False

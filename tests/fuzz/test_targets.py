@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -10,14 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
-NAMES = sorted(path.stem for path in (FUZZ / "targets").glob("[a-z]*.py"))
+NAMES = (
+    "envelopes",
+    "events",
+    "frames",
+    "front_matter",
+    "http_heads",
+    "json_files",
+    "proxy_heads",
+    "toml_files",
+)
 EXAMPLES = 40
 
 
-def target(name: str) -> ModuleType:
+def part(name: str) -> ModuleType:
     if str(FUZZ) not in sys.path:
         sys.path.append(str(FUZZ))
-    return importlib.import_module(f"targets.{name}")
+    return importlib.import_module(name)
+
+
+def target(name: str) -> ModuleType:
+    return part(f"targets.{name}")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,6 +50,24 @@ def test_seeds_that_are_cut_and_joined_are_read_too(name: str) -> None:
         target(name).check(first[:at] + between + second)
 
     check()
+
+
+def test_a_run_takes_every_target() -> None:
+    found = sorted(path.stem for path in (FUZZ / "targets").glob("[a-z]*.py"))
+    assert tuple(found) == NAMES
+
+
+@pytest.mark.parametrize(("began", "ended", "is_slow"), [(3.0, 7.9, False), (3.0, 8.1, True)])
+def test_only_the_time_of_the_processor_makes_a_reader_slow(
+    began: float, ended: float, is_slow: bool
+) -> None:
+    seen: list[bytes] = []
+    clock = iter((began, ended)).__next__
+    check = part("slowness").bounded(seen.append, clock)
+    raised = pytest.raises(AssertionError, match=r"5.1 s of the processor")
+    with raised if is_slow else nullcontext():
+        check(b"x")
+    assert seen == [b"x"]
 
 
 def test_the_page_names_every_target() -> None:

@@ -75,6 +75,17 @@ def test_a_line_that_only_begins_like_a_header_is_a_line() -> None:
     assert reader.feed(b" is wrong\n{}\n") == [b"Content-Length is wrong", b"{}"]
 
 
+@pytest.mark.parametrize("chunks", [[b"{}\r"], [b"{}", b"\r"], [b"{", b"}\r"]])
+def test_a_carriage_return_that_nothing_follows_ends_a_message(chunks: list[bytes]) -> None:
+    """Also where it comes apart from the message."""
+    assert read_all(FrameReader(), chunks) == [b"{}"]
+
+
+@pytest.mark.parametrize("chunks", [[b'{"a":{}\r,"b":1}\n'], [b'{"a":1,\r', b'"b":1}\n']])
+def test_a_carriage_return_within_a_message_is_white_space(chunks: list[bytes]) -> None:
+    assert read_all(FrameReader(), chunks) == [b"".join(chunks).rstrip(b"\n")]
+
+
 def test_a_body_of_many_lines_becomes_one_that_fits_on_a_line() -> None:
     body = b'{\n  "a": 1\n}\n'
     [message] = FrameReader().feed(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))

@@ -89,7 +89,7 @@ class FrameReader:
             self._drop()
             messages += self.feed(joined)
             return len(data)
-        end = _line_end(data, start)
+        end = _line_end(data, start, self._chunks[-1][-1:])
         if end < 0:
             self._hold(data[start:])
             return len(data)
@@ -146,14 +146,17 @@ class FrameReader:
         self._held = 0
 
 
-def _line_end(data: bytes, start: int) -> int:
-    """Where the line at `start` ends, or -1.
+def _line_end(data: bytes, start: int, before: bytes = b"") -> int:
+    """Where the line ends that goes on at `start`, after `before`, or -1.
 
     A lone carriage return ends one where nothing came behind it: whoever writes it waits for an
     answer, and within a line it is only white space.
     """
     end = data.find(b"\n", start)
-    return len(data) - 1 if end < 0 and data.endswith(b"}\r") else end
+    if end >= 0 or not data.endswith(b"\r"):
+        return end
+    last = len(data) - 1
+    return last if (data[last - 1 : last] if last > start else before) == b"}" else -1
 
 
 def _may_be_header(data: bytes, start: int) -> bool:
