@@ -4,19 +4,14 @@ import asyncio
 import gc
 import weakref
 from collections import Counter
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
-from tempfile import TemporaryFile
+from contextlib import suppress
 
 import pytest
 
-from support.daemons import shim
+from support.daemons import daemon_here, shim
 from support.mcp_stdio import talking_to, text_of
 from support.processes import until_true
 from support.workspace import Json, Workspace, child_command, server
-from switchboard.daemon.logs.log import Log
-from switchboard.daemon.logs.log_sink import LogSink
-from switchboard.daemon.server import Daemon
 from switchboard.daemon.state import DaemonState
 
 SESSIONS = 6
@@ -29,20 +24,6 @@ BOUNDED = (
     *("switchboard.core.events.", "switchboard.core.log_lines."),
     *("switchboard.core.loop.timers.", "switchboard.pipeline.gates.deadline."),
 )
-
-
-@asynccontextmanager
-async def daemon_here(workspace: Workspace) -> AsyncGenerator[DaemonState]:
-    """A daemon in this process, where what it holds can be counted."""
-    with TemporaryFile() as log:
-        sink = LogSink(log.fileno())
-        state = DaemonState(workspace.daemon_places, log=Log(sink), idle_s=0)
-        running = asyncio.create_task(Daemon(state).run())
-        try:
-            yield state
-        finally:
-            state.stop()
-            await running
 
 
 async def visit(workspace: Workspace, number: int, **env: str) -> None:

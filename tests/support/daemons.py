@@ -1,5 +1,6 @@
 """Clients of a daemon, and a look into it from outside."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -10,12 +11,17 @@ import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from support.mcp_stdio import StdioClient, talking_to
 from support.workspace import CHECKOUT, Workspace
 from switchboard.control.client import running_daemon
 from switchboard.control.requests import StatusRequest
+from switchboard.daemon.logs.log import Log
+from switchboard.daemon.logs.log_sink import LogSink
+from switchboard.daemon.server import Daemon
+from switchboard.daemon.state import DaemonState
 
 Json = dict[str, Any]
 
@@ -37,6 +43,20 @@ async def shim(
     ) as client:
         await client.initialize()
         yield client
+
+
+@asynccontextmanager
+async def daemon_here(workspace: Workspace) -> AsyncGenerator[DaemonState]:
+    """A daemon in this process, where what it holds can be counted."""
+    with TemporaryFile() as log:
+        sink = LogSink(log.fileno())
+        state = DaemonState(workspace.daemon_places, log=Log(sink), idle_s=0)
+        running = asyncio.create_task(Daemon(state).run())
+        try:
+            yield state
+        finally:
+            state.stop()
+            await running
 
 
 def another_version(folder: Path) -> dict[str, str]:
