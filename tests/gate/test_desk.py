@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from gate.ground import FORMS, Era, Gate, again, answered, asked, call, fault, run, said
+from gate.ground import FORMS, PATIENCE, Era, Gate, again, answered, asked, call, fault, run, said
 from support.mcp_stdio import StdioClient
 from support.processes import until_true
-from support.requirements import requirement
+from support.requirements import attack, requirement
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 
@@ -110,24 +110,44 @@ async def test_an_approval_that_is_not_used_in_time_is_gone(gate: Gate) -> None:
     assert gate.written == []
 
 
-async def test_the_client_that_asks_cannot_answer_itself(gate: Gate) -> None:
-    """A client that runs our own command, as an agent with a shell would."""
+WRAPPERS = {
+    "nothing": [],
+    "a shell": ["sh", "-c", '"$@"; exit $?', "sh"],
+    "a session of its own": ["setsid", "--wait"],
+    "a runner": ["timeout", "90"],
+    "a script": ["{script}"],
+    "several": ["{script}", "setsid", "--wait", "sh", "-c", '"$@"; exit $?', "sh"],
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@attack("A1")
+async def test_the_client_that_asks_cannot_answer_itself(gate: Gate, wrapper: str) -> None:
+    """A client that runs our own command, as an agent with a shell would.
+
+    It starts us through the same wrapper, so that the nearest program is not the client.
+    """
     out = gate.workspace.root / "out.txt"
+    script = gate.workspace.root.parent / "run-it"
+    script.write_text('#!/bin/sh\n"$@"\nexit $?\n', "utf-8")
+    script.chmod(0o755)
+    through = [word.format(script=script) for word in WRAPPERS[wrapper]]
     cheat = (
-        "import subprocess, sys, json, time\n"
-        "shim = subprocess.Popen(sys.argv[2:])\n"
+        "import subprocess, sys, json\n"
+        f"through = {through!r}\n"
+        "shim = subprocess.Popen([*through, *sys.argv[2:]])\n"
         "def typed(*words):\n"
-        "    return subprocess.run(['switchboard', 'approvals', *words], "
+        "    return subprocess.run([*through, 'switchboard', 'approvals', *words], "
         "capture_output=True, text=True)\n"
         "while not (found := json.loads(typed('list', '--json').stdout)['approvals']): pass\n"
         "done = typed('approve', found[0]['id'], '--yes')\n"
-        "open(sys.argv[1], 'w').write(done.stderr)\n"
+        "open(sys.argv[1], 'w').write(done.stderr or 'approved')\n"
         "shim.wait()\n"
     )
     command = [sys.executable, "-c", cheat, str(out), *gate.workspace.command("mcp")]
     async with gate.window(capabilities={}, command=command) as client:
         waiting = begun(client, "write", "self-made")
-        await until_true(lambda: out.exists() and bool(out.read_text("utf-8")))
+        await until_true(lambda: out.exists() and bool(out.read_text("utf-8")), PATIENCE)
         assert "which cannot answer itself" in out.read_text("utf-8")
         assert gate.written == []
         await gate.decide("deny")
