@@ -2,17 +2,24 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from switchboard.cli.report import Report
+from fakes.audit import MemoryAudit
+from switchboard.cli.printer import Printer
+from switchboard.cli.report import ErrorReport, Report
 from switchboard.cli.verbs.events import EventReport, EventsReport
 from switchboard.cli.verbs.parts.audit_reports import AuditReport, PlacedRecord
 from switchboard.cli.verbs.parts.runs.run_lines import event_lines
 from switchboard.cli.verbs.runs import ListedRun, RunsReport
 from switchboard.cli.verbs.servers.logs import ServerLogReport, ShownLogLine
+from switchboard.control.call_desk import kept_result
+from switchboard.control.requests import ResultRequest
 from switchboard.core.audit import AuditRecord
+from switchboard.core.faults import Fault
 from switchboard.core.stamps import stamped
+from switchboard.receipts.result_files import ResultFiles
 from switchboard.runs.run import RunEvent
 from switchkit.cli.style import Style
 
@@ -46,6 +53,24 @@ def test_times_of_a_command_are_local(words: str, shown: str) -> None:
     [line] = REPORTS[words].lines(Style())
     assert shown in line
     assert "12:34:56" not in line
+
+
+async def test_times_of_a_fault_are_local(
+    shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of one that a daemon raised, which has a clock of its own."""
+    audit = MemoryAudit()
+    record = AuditRecord(
+        ts=STAMP, event="tool.call.finished", tool="t", correlation_id="c", ended=STAMP
+    )
+    await audit.append(record)
+    with pytest.raises(Fault) as raised:
+        await kept_result(ResultFiles(str(tmp_path)), audit, ResultRequest(id="c"))
+    Printer({}, as_json=False).show(ErrorReport.of(raised.value))
+    told = capsys.readouterr().err
+    assert shown in told
+    assert "12:34:56" not in told
+    assert STAMP in str(ErrorReport.of(raised.value).details)
 
 
 def test_times_of_runs_are_local(shown: str) -> None:

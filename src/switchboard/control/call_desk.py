@@ -173,9 +173,11 @@ async def _unknown(call_id: str, audit: AuditStore) -> Fault:
         return Fault(
             FaultCode.NOT_FOUND,
             "result-not-kept",
-            f"call `{call_id}` of `{ended.tool}` ended with `{ended.status}` at"
-            f" {ended.ended or ended.ts}, and its answer is not kept",
+            f"call `{call_id}` of `{ended.tool}` ended with `{ended.status}`, and its answer is not"
+            " kept",
             hint=f"switchboard audit show {call_id}",
+            # Not in the sentence: only who shows it knows the clock of who reads it.
+            details={"ended_at": ended.ended or ended.ts},
         )
     hint = f"switchboard audit show {call_id}" if rows else "switchboard calls"
     return Fault(
