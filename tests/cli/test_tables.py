@@ -199,7 +199,7 @@ def test_status_says_which_board_a_server_does_not_run_for_and_how_old_an_error_
     lines = list(StatusReport(is_running=True, home="/h", daemon=daemon).lines(Style(columns=0)))
     assert "not running for board 1: slow" in lines
     processes = "slow, memory of board 2 have processes of their own"
-    assert f"{processes} by all that the board differs in" in lines
-    assert "github of board 2 has a process of its own by LANG" in lines
+    assert f"{processes} for the same reason" in lines
+    assert "github of board 2 has a process of its own because of LANG" in lines
     assert any(line.endswith("2 min ago: it went") for line in lines)
     assert sum("NO_PROXY" in line for line in lines) == 1

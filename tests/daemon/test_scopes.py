@@ -173,11 +173,33 @@ async def test_status_tells_whose_a_child_is_and_why_boards_differ(workspace: Wo
         shown = (await asyncio.to_thread(asking)).stdout.decode()
         assert "differs from another board of this folder in LANG, NO_PROXY" in shown
         assert [child["apart"] for child in found["children"]] == [[], ["LANG", "NO_PROXY"]]
-        own = "echo of board 2 has a process of its own by all that the board differs in"
+        own = "echo of board 2 has a process of its own for the same reason"
         assert own in shown
         # The names are told once, however many servers they keep apart.
         assert shown.count("NO_PROXY") == 1
         assert "canary-of-a-host" not in shown + json.dumps(found)
+
+
+async def test_two_boards_of_a_folder_never_differ_in_nothing(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(workspace.root)
+    named = tmp_path / "named.json"
+    named.write_text("{}", "utf-8")
+    async with (
+        shim(workspace),
+        shim(workspace, "--config", str(named)),
+        shim(workspace, "--workspace", str(tmp_path / "link")),
+    ):
+        # Nobody has set it, but only the last one was asked whether it did.
+        workspace.mcp_json(
+            {"keyed": server(child_command("echo_child"), secret_env={"KEY": "env:UNSET"})}
+        )
+        async with shim(workspace):
+            boards = (status(workspace) or {})["boards"]
+    assert len({board["workspace"] for board in boards}) == 1
+    differs = [board["differs"] for board in boards]
+    assert differs == [[], ["--config"], ["--workspace"], ["UNSET"]]
 
 
 def children_named(workspace: Workspace, name: str) -> list[dict[str, Any]]:

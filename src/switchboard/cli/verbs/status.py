@@ -311,8 +311,8 @@ def _apart_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     for (boards, by), names in apart.items():
         of = f" of {boards}" if boards else ""
         have = "has a process of its own" if len(names) == 1 else "have processes of their own"
-        why = ", ".join(by) or "all that the board differs in"
-        yield f"{', '.join(names)}{of} {have} by {why}"
+        why = f"because of {', '.join(by)}" if by else "for the same reason"
+        yield f"{', '.join(names)}{of} {have} {why}"
     if apart:
         yield hint(style, '`share = "loose"` in an entry has all sessions use one process of it')
 

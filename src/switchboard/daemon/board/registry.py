@@ -287,14 +287,24 @@ class BoardRegistry:
         return board.runtime
 
     def differences(self, board: BoardHandle) -> tuple[str, ...]:
-        """The variables that keep a board apart from the first one of the same files."""
-        for other in self:
-            if other is board:
-                break
-            if (other.key.workspace, other.key.config) == (board.key.workspace, board.key.config):
-                pairs = other.key.environ ^ board.key.environ
-                return tuple(sorted({name for name, _ in pairs}))
-        return ()
+        """What keeps a board apart from an earlier one of the same folder: options and variables.
+
+        Names alone: values may be secret.
+        """
+        key, folder = board.key, board.runtime.settings.workspace
+        numbered = [each for each in self if each.number < board.number]
+        earlier = [each.key for each in numbered if each.runtime.settings.workspace == folder]
+        if not earlier:
+            return ()
+        other = next((each for each in earlier if each.config == key.config), earlier[0])
+        options = {
+            # The same folder by another name, as through a link.
+            "--workspace": other.workspace != key.workspace,
+            "--config": other.config != key.config,
+        }
+        # Of some nobody has asked a client of the one, because its files did not name them then.
+        names = {name for name, _ in other.environ ^ key.environ} | (other.names ^ key.names)
+        return (*(each for each, is_unlike in options.items() if is_unlike), *sorted(names))
 
     def _last_good(self) -> StandIns:
         """What files held when they could last be used: an edit must not cut off newcomers."""
