@@ -12,6 +12,7 @@ import pytest
 from support.daemons import daemon_pid, dial, make_run_folder, shim, status
 from support.mcp_stdio import talking_to
 from support.workspace import Workspace, child_command, server
+from switchboard.config.documents import MAX_FOREIGN_BYTES
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.protocol import CLIENT, MAX_HELLO_BYTES, STREAMS
 
@@ -68,6 +69,31 @@ async def test_a_broken_environment_is_a_reason(workspace: Workspace) -> None:
         assert any("ENABLE_MCP_SERVER_SURFACE" in line for line in rest)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("mcp.json", '{"mcpServers": obey}', "it is not valid JSON"),
+        ("mcp.json", '{"obey": 1, "obey": 2}', "it is not valid JSON"),
+        ("config.toml", "obey = obey", "it is not valid TOML"),
+        ("config.toml", "# obey" + " " * MAX_FOREIGN_BYTES, "it is no file that can be read"),
+        (
+            "mcp.json",
+            '{"mcpServers": {"x": {"command": {"obey": "obey"}}}}',
+            "a key or value at that place is not allowed there",
+        ),
+    ],
+)
+async def test_a_client_is_told_what_kind_of_problem_a_file_has_in_none_of_its_words(
+    workspace: Workspace, name: str, text: str, why: str
+) -> None:
+    workspace.write(f".switchboard/{name}", text)
+    command = workspace.command("mcp")
+    async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
+        told = (await client.initialize())["instructions"]
+    assert f" cannot be used: {why}, so what it declares is missing." in told
+    assert "obey" not in told
+
+
 @pytest.mark.parametrize("verb", ["mcp", "serve"])
 async def test_a_broken_file_ends_no_connection_and_is_named(
     workspace: Workspace, verb: str
@@ -79,8 +105,9 @@ async def test_a_broken_file_ends_no_connection_and_is_named(
     async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
         told = (await client.initialize())["instructions"]
         assert (
-            "The configuration file `.switchboard/mcp.json:1:23` cannot be used, so what it"
-            " declares is missing. Tell the user to run `switchboard config check`."
+            "The configuration file `.switchboard/mcp.json:1:23` cannot be used: a key or value at"
+            " that place is not allowed there, so what it declares is missing. Tell the user to run"
+            " `switchboard config check`."
         ) in told
         # Its own words are a stranger's.
         assert "cmd" not in told

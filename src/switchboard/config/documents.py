@@ -78,6 +78,7 @@ def read_text(
                     path=path,
                     message="the file leads outside its directory through a symbolic link",
                     hint=f"keep the file itself inside `{os.path.basename(within)}`",
+                    kind="unreadable",
                 )
             )
             return None
@@ -180,16 +181,20 @@ def _toml_tree(
     try:
         return read_toml(text)
     except TomlInvalid as refused:
-        problems.append(
-            Problem(path=path, line=refused.line, column=refused.column, message=refused.message)
-        )
+        problems.append(problem_at(path, Spot(refused.line, refused.column), refused.message))
         return None
 
 
 def problem_at(path: str, spot: Spot, message: str, hint: str = "", key: str = "") -> Problem:
     """A problem at a place of a file that could not be made a document."""
     return Problem(
-        path=path, line=spot.line, column=spot.column, key=key, message=message, hint=hint
+        path=path,
+        line=spot.line,
+        column=spot.column,
+        key=key,
+        message=message,
+        hint=hint,
+        kind="syntax",
     )
 
 
@@ -210,7 +215,8 @@ def _read(handle: int, path: str, problems: list[Problem], most: int) -> bytes |
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode):
         kind = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
-        problems.append(Problem(path=path, message=f"expected a file, but this is {kind}"))
+        message = f"expected a file, but this is {kind}"
+        problems.append(Problem(path=path, message=message, kind="unreadable"))
         return None
     chunks: list[bytes] = []
     left = most + 1
@@ -218,7 +224,8 @@ def _read(handle: int, path: str, problems: list[Problem], most: int) -> bytes |
         chunks.append(chunk)
         left -= len(chunk)
     if not left:
-        problems.append(Problem(path=path, message=f"the file is larger than {most // 1024} KiB"))
+        message = f"the file is larger than {most // 1024} KiB"
+        problems.append(Problem(path=path, message=message, kind="unreadable"))
         return None
     return b"".join(chunks)
 
@@ -240,4 +247,5 @@ def _unreadable(path: str, refused: OSError | ValueError) -> Problem:
         path=path,
         message=f"the file cannot be read: {(reason or 'unknown reason').lower()}",
         hint="give yourself read permission, or remove the file",
+        kind="unreadable",
     )

@@ -9,6 +9,8 @@ from msgspec import Struct
 from switchkit.cli.columns import visible
 
 Severity = Literal["error", "warning"]
+# The file cannot be read, is no text of its format, or says something that it may not.
+ProblemKind = Literal["unreadable", "syntax", "content"]
 
 _LONGEST_QUOTE = 80
 # So many tell enough of a file; more only take time.
@@ -26,6 +28,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     hint: str = ""
     severity: Severity = "error"
     near: bool = False
+    kind: ProblemKind = "content"
 
     def __str__(self) -> str:
         """The whole problem in one line, for a log."""
@@ -44,6 +47,7 @@ class Problem(Struct, frozen=True, kw_only=True):
             "hint": self.hint,
             "severity": self.severity,
             "near": self.near,
+            "kind": self.kind,
         }
 
 

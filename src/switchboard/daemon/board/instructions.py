@@ -1,11 +1,19 @@
 """What a client is told about this server before it sees any tool."""
 
+import os
 from collections.abc import Iterator
 
-from switchboard.config.problems import place
+from switchboard.config.problems import ProblemKind, place
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.providers.table import configured
 from switchboard.settings.sections import BrokenFile, Settings
+
+_KINDS: dict[ProblemKind, str] = {
+    "unreadable": "it is no file that can be read",
+    "syntax": "it is not valid {format}",
+    "content": "a key or value at that place is not allowed there",
+}
+_FORMATS = {".json": "JSON", ".toml": "TOML", ".md": "YAML"}
 
 
 def instructions_for(runtime: Runtime) -> str:
@@ -30,16 +38,24 @@ def _about_missing_tools(runtime: Runtime) -> Iterator[str]:
 
 
 def _about_broken(file: BrokenFile, settings: Settings) -> str:
-    """Which file cannot be used, and where. Why, only of a file that no stranger can write."""
+    """Which file cannot be used, where, and why.
+
+    Of a file that a stranger may have written only the kind of the problem: the message has its
+    words, and a model would read them.
+    """
     problem = file.problems[0]
     where = place(problem, workspace=settings.workspace, user_home=settings.user_home)
     is_own = file.path.startswith(settings.home + "/")
-    why = f": {problem.message}" if is_own else ""
+    why = problem.message if is_own else _KINDS[problem.kind].format(format=_format(file.path))
     serves = "what it held before still counts" if file.serves_on else "what it declares is missing"
     return (
-        f"The configuration file `{where}` cannot be used{why}, so {serves}. "
+        f"The configuration file `{where}` cannot be used: {why}, so {serves}. "
         "Tell the user to run `switchboard config check`."
     )
+
+
+def _format(path: str) -> str:
+    return _FORMATS.get(os.path.splitext(path)[1], "text")
 
 
 def bridge_words(settings: Settings) -> str:
