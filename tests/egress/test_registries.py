@@ -6,8 +6,7 @@ import io
 import json
 import sys
 import tarfile
-import zipfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,12 +14,15 @@ import pytest
 
 from egress.world import FakeResolver, Heard, Site, ok
 from sandbox.den import Den
+from support.python_index import Wheel
+from support.workspace import SCRIPTS
 from switchboard.core.egress import egress_from
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec
 
 SAYS = "ran from the registry"
+UVX = str(SCRIPTS / "uvx")
 
 
 def package() -> bytes:
@@ -87,40 +89,47 @@ async def test_npx_fetches_and_runs_a_package_from_a_registry_that_is_listed(den
         assert {each.host for each in record.rows("tool")} == {"registry.test"}
 
 
-WHEEL = "hello_pkg-1.0.0-py3-none-any.whl"
+PROGRAM = f"def main() -> None:\n    print({SAYS!r})\n"
 
 
-def wheel() -> bytes:
-    """A package of Python with nothing in it but its name."""
-    made = io.BytesIO()
-    about = "hello_pkg-1.0.0.dist-info"
-    files = {
-        "hello_pkg.py": "",
-        f"{about}/METADATA": "Metadata-Version: 2.1\nName: hello-pkg\nVersion: 1.0.0\n",
-        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{about}/RECORD": "",
-    }
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return made.getvalue()
+def index_of(wheel: Wheel, base: str) -> Callable[[bytes], bytes]:
+    """What an index with one package answers."""
+
+    def answer(head: bytes) -> bytes:
+        asked = head.partition(b"\r\n")[0]
+        if b".whl.metadata" in asked:
+            return ok(wheel.metadata.encode())
+        is_file = b".whl" in asked
+        return ok(wheel.content) if is_file else ok(wheel.page(base), "Content-Type: text/html")
+
+    return answer
+
+
+@pytest.mark.parametrize("host", ["index.test", "elsewhere.test"])
+async def test_uvx_fetches_and_runs_a_package_from_an_index_that_is_listed_and_from_no_other(
+    den: Den, host: str
+) -> None:
+    async with Site().open() as site:
+        base = f"http://index.test:{site.port}"
+        site.answer = index_of(Wheel("hello-pkg", PROGRAM), base)
+        async with allowed(den, site, host) as record:
+            options = ("--no-config", "--no-python-downloads", "--python", sys.executable)
+            line = (UVX, *options, "--default-index", f"{base}/simple", "hello-pkg")
+            env = {"UV_CACHE_DIR": str(den.state / "uv"), "UV_HTTP_RETRIES": "0"}
+            ended = await den.run(line, env=env)
+    is_listed = host == "index.test"
+    assert (ended.stdout.strip() == SAYS) == is_listed, ended.stderr
+    assert {each.host for each in record.rows("tool")} == {"index.test"}
 
 
 @pytest.mark.parametrize("host", ["index.test", "elsewhere.test"])
 async def test_pip_fetches_a_package_from_an_index_that_is_listed_and_from_no_other(
     den: Den, host: str
 ) -> None:
-    archive = wheel()
+    wheel = Wheel("hello-pkg", PROGRAM)
     async with Site().open() as site:
         base = f"http://index.test:{site.port}"
-        digest = hashlib.sha256(archive).hexdigest()
-        page = f'<a href="{base}/{WHEEL}#sha256={digest}">{WHEEL}</a>'.encode()
-
-        def answer(head: bytes) -> bytes:
-            is_file = b".whl" in head.partition(b"\r\n")[0]
-            return ok(archive) if is_file else ok(page, "Content-Type: text/html")
-
-        site.answer = answer
+        site.answer = index_of(wheel, base)
         async with allowed(den, site, host) as record:
             options = ("--no-deps", "--no-cache-dir", "--retries", "0", "--isolated")
             index = ("--trusted-host", "index.test", "--index-url", f"{base}/simple")
@@ -128,5 +137,5 @@ async def test_pip_fetches_a_package_from_an_index_that_is_listed_and_from_no_ot
             ended = await den.run((*pip, *options, *index, "hello-pkg"))
     is_listed = host == "index.test"
     assert (ended.status == 0) == is_listed, ended.stderr
-    assert (den.workspace / WHEEL).exists() == is_listed
+    assert (den.workspace / wheel.file).exists() == is_listed
     assert {each.host for each in record.rows("tool")} == {"index.test"}

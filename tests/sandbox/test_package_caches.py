@@ -1,7 +1,8 @@
 """Package runners in sandboxes: what they have fetched once they need no network for."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from support.mcp_stdio import StdioClient, talking_to, text_of
 from support.npm_registry import NAME, NpmRegistry, npm_registry
+from support.python_index import PythonIndex, python_index
 from support.requirements import requirement
 from support.workspace import Json, Workspace, server
 from switchboard.sandbox.package_caches import with_caches
@@ -49,26 +51,50 @@ def cached(workspace: Workspace) -> list[Path]:
     return sorted((workspace.home / "caches").glob(f"*/*/npm/_npx/*/node_modules/{NAME}/cli.cjs"))
 
 
+def uvx(index: PythonIndex, *words: str, **more: Any) -> Json:
+    options = ["--default-index", f"{index.url}/simple", "--python", sys.executable]
+    return server(["uvx", *options, NAME, *words], **{"sandbox_profile": "default", **more})
+
+
+def cached_of_uvx(workspace: Workspace) -> list[Path]:
+    return sorted((workspace.home / "caches").glob("*/*/uv/archive-v0/*/lib/*/*/hello_mcp.py"))
+
+
 @requirement("S3.18", "S3.44")
-async def test_the_second_start_of_a_confined_npx_needs_no_network(workspace: Workspace) -> None:
-    with npm_registry() as registry:
+@pytest.mark.parametrize(
+    ("opened", "entry", "found", "own"),
+    [
+        (npm_registry, npx, cached, ".npm"),
+        (python_index, uvx, cached_of_uvx, ".cache/uv"),
+    ],
+    ids=["npx", "uvx"],
+)
+async def test_the_second_start_of_a_confined_runner_needs_no_network(
+    workspace: Workspace,
+    opened: Callable[[], AbstractContextManager[Any]],
+    entry: Callable[..., Json],
+    found: Callable[[Workspace], list[Path]],
+    own: str,
+) -> None:
+    with opened() as registry:
         # Nothing is there yet, and there is no way to get it.
-        told = await started(workspace, npx(registry))
+        told = await started(workspace, entry(registry))
         assert told.startswith("permission_denied")
         assert "`allow_network = true`" in told
         assert registry.asked == []
-        assert "from " in await started(workspace, npx(registry, allow_network=True))
+        assert "from " in await started(workspace, entry(registry, allow_network=True))
         assert registry.downloads == 1
-        assert "from " in await started(workspace, npx(registry, allow_network=True))
+        assert "from " in await started(workspace, entry(registry, allow_network=True))
         assert registry.downloads == 1
         asked = len(registry.asked)
-        assert "from " in await started(workspace, npx(registry))
+        assert "from " in await started(workspace, entry(registry))
         assert len(registry.asked) == asked
-    [program] = cached(workspace)
+    [program] = found(workspace)
     # The registry has gone.
-    assert str(program) in await started(workspace, npx(registry))
-    assert program.parents[5].stat().st_mode & 0o077 == 0
-    assert not (workspace.user_home / ".npm").exists()
+    assert str(program) in await started(workspace, entry(registry))
+    [cache] = (workspace.home / "caches").glob("*/*")
+    assert cache.stat().st_mode & 0o077 == 0
+    assert not (workspace.user_home / own).exists()
 
 
 @requirement("S3.18")
