@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import jsonschema_rs
 
+from support.terminal import answered
 from support.workspace import CHECKOUT, Json, Workspace
 
 PATIENCE = 60.0
@@ -176,30 +177,14 @@ def on_terminal(
 
 def answering(workspace: Workspace, *words: str, answers: list[str]) -> Finished:
     """Run a command at a terminal, and answer each `[y/N]` when it is asked."""
-    ours, theirs = pty.openpty()
     env = {**workspace.env}
     del env["SWITCHBOARD_TRUST_WORKSPACE"]
-    waiting = [*answers]
-    with subprocess.Popen(
+    waiting = iter(answers)
+    code, shown = answered(
         workspace.command(*words),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
         cwd=workspace.root,
         env=env,
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while data := os.read(ours, 4096):
-                shown += data
-                if shown.count(b"[y/N]") > len(answers) - len(waiting) and waiting:
-                    os.write(ours, f"{waiting.pop(0)}\n".encode())
-        except OSError:
-            # Linux says so when the last writer has gone.
-            pass
-        finally:
-            os.close(ours)
-        code = process.wait(PATIENCE)
-    return Finished(code, shown.decode().replace("\r\n", "\n"), "")
+        answer=lambda: next(waiting, None),
+        patience_s=PATIENCE,
+    )
+    return Finished(code, shown, "")
