@@ -86,7 +86,7 @@ def _pids(workspace: Workspace, *words: str) -> list[int]:
 def test_a_server_whose_host_has_ended_is_found_and_ended(
     workspace: Workspace, tmp_path: Path, ending: list[int]
 ) -> None:
-    command = _server(tmp_path, f"mcp-left-{os.getpid()}.py")
+    command = [*_server(tmp_path, f"mcp-left-{os.getpid()}.py"), "--token", "sweptvalue"]
     _host_file(workspace, command)
     pid = _abandoned(command, ending)
     deadline = time.monotonic() + _PATIENCE
@@ -95,6 +95,7 @@ def test_a_server_whose_host_has_ended_is_found_and_ended(
     assert living(pid)
     shown = switchboard(workspace, "sweep", "--dry-run")
     assert "Cursor" in shown.out
+    assert "sweptvalue" not in shown.out
     assert "1 server left behind" in shown.err
     assert _pids(workspace, "--yes") == [pid]
     assert living(pid) is None

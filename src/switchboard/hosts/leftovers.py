@@ -60,7 +60,8 @@ class Leftover(Struct, frozen=True, kw_only=True):
     began: int
     host: str
     server: str
-    command: str
+    # The words of its command line.
+    command: tuple[str, ...]
     memory: int
     # Its descendants, each with its beginning.
     below: tuple[tuple[int, int], ...] = ()
@@ -82,7 +83,7 @@ def leftovers(lines: Iterable[LaunchLine]) -> list[Leftover]:
             continue
         if _is_spoken_to(process, table):
             continue
-        found.append(_leftover(process, table, " ".join(words), line))
+        found.append(_leftover(process, table, tuple(words), line))
     return sorted(found, key=lambda each: each.began)
 
 
@@ -188,7 +189,9 @@ def launch_meaning(words: Sequence[str], folder: str) -> tuple[str, ...]:
     return ()
 
 
-def _leftover(process: Vitals, table: ProcessTable, command: str, line: LaunchLine) -> Leftover:
+def _leftover(
+    process: Vitals, table: ProcessTable, command: tuple[str, ...], line: LaunchLine
+) -> Leftover:
     below = [*_below(process.pid, table)]
     return Leftover(
         pid=process.pid,

@@ -20,6 +20,7 @@ from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import rule_by_name
 from switchboard.cli.verbs.parts.asking import tell_news
+from switchboard.cli.verbs.parts.doctor.own_servers import about_open_secrets
 from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
 from switchboard.cli.verbs.parts.doctor.surroundings import (
     about_daemons,
@@ -183,6 +184,7 @@ def _look(request: CommandRequest) -> DoctorReport:
         findings += _about_trust(settings)
         findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
+        findings += about_open_secrets(places)
         findings += _about_rules(settings)
         findings += _about_sandbox(settings)
         if any(each.limits and each.sandbox_profile != "none" for each in settings.servers):

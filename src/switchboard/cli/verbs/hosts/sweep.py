@@ -1,5 +1,6 @@
 """`switchboard sweep`: end the MCP servers that hosts have left behind."""
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +15,7 @@ from switchboard.cli.verbs.parts.loading import places_for, usable_for
 from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
 from switchboard.core.origins import Scope
-from switchboard.core.privacy.redaction import redacted_text
+from switchboard.core.privacy.redaction import redacted_words
 from switchboard.hosts.leftovers import LaunchLine, Leftover, end, leftovers
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style, is_terminal
@@ -122,7 +123,7 @@ def _told(leftover: Leftover, state: str) -> SweptProcess:
         pid=leftover.pid,
         host=leftover.host,
         server=leftover.server,
-        command=redacted_text(leftover.command),
+        command=shlex.join(redacted_words(leftover.command)),
         memory_bytes=leftover.memory,
         processes=1 + len(leftover.below),
         state=state,

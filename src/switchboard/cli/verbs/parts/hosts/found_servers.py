@@ -18,7 +18,6 @@ from switchboard.cli.verbs.parts.importing.foreign_servers import (
 )
 from switchboard.config.itself import is_switchboard
 from switchboard.core.names import tool_name
-from switchboard.core.privacy.redaction import redacted_text
 from switchboard.hosts.found import FoundHost, FoundHostFile
 from switchboard.hosts.leftovers import launch_meaning
 from switchboard.hosts.spelled import ForeignServer
@@ -170,7 +169,6 @@ def _new(source: ServerSource, server: ForeignServer, candidate: Candidate) -> F
             *server.remarks,
             *_about_folders(source, candidate),
             *(each for each in candidate.remarks if not any(text in each for text in told)),
-            *_in_the_open(fields),
         ),
     )
 
@@ -209,12 +207,3 @@ def _same(ours: Mapping[str, Any] | None, fields: Mapping[str, Any], name: str) 
         return False
     wanted, _ = _put_away(name, Candidate(name=name, file="", fields=dict(fields)))
     return dict(ours) in (dict(fields), wanted)
-
-
-def _in_the_open(fields: Mapping[str, Any]) -> Iterator[str]:
-    """What looks like a secret where no reference can stand."""
-    if any(redacted_text(str(each)) != str(each) for each in fields.get("args") or ()):
-        yield "its arguments hold what looks like a secret: every program can read it there"
-    url = str(fields.get("url") or "")
-    if url and redacted_text(url) != url:
-        yield "its address holds what looks like a secret: use a header instead, if it has one"

@@ -88,7 +88,7 @@ def make_plan(
     roots = host_roots(request, places)
     every = every_host(roots)
     hosts = [each for each in every if each.host.id in only] or [*hosts_here(every, request)]
-    known = _known(places)
+    known = own_servers(places)
     servers = found_servers(hosts, known, places.workspace, request.environ) if imports else []
     ours = OurEntry(
         program=own_program(),
@@ -289,7 +289,7 @@ def _named_in(value: Any) -> set[str]:
     return {name for each in inner for name in _named_in(each)}
 
 
-def _known(places: Places) -> dict[str, Mapping[str, Any]]:
+def own_servers(places: Places) -> dict[str, Mapping[str, Any]]:
     """The servers of our own home, as they are written."""
     found: dict[str, Mapping[str, Any]] = {}
     for name, form, keys in (

@@ -7,11 +7,13 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
+from switchboard.cli.verbs.parts.importing.open_secrets import open_secrets
 from switchboard.cli.verbs.parts.importing.placeholders import Translation, Untranslatable
 from switchboard.config.documents import Document, read_json_document, read_text
 from switchboard.config.itself import is_switchboard
 from switchboard.config.json_comments import without_comments
 from switchboard.config.json_text import read_json
+from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.redaction import redacted_text
@@ -53,7 +55,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     fields: dict[str, Any] = {}
-    # Whether its placeholders are filled in by `config.toml` alone.
+    # Whether it has placeholders, or is to get them, which `config.toml` alone fills in.
     is_filled: bool = False
     reason: str = ""
     needs_workspace: str = ""
@@ -179,11 +181,15 @@ class _ForeignFile:
                 ours["start_in"] = "workspace"
         if command and "description" not in ours and (purpose := purpose_of(command, args)):
             ours["description"] = purpose
+        in_the_open = tuple(open_secrets(name, ours))
         return Candidate(
             name=name,
             file=file,
             fields=ours,
-            is_filled=translation.is_filled,
+            # Only there a variable can take the place of a secret. What has braces of its own would
+            # be filled in as well.
+            is_filled=translation.is_filled
+            or bool(in_the_open and not has_placeholder(json.dumps(ours))),
             needs_workspace=needs if command else "",
             remarks=(
                 *(f"without `{_last(each.key)}`: {each.message}" for each in said),
@@ -192,6 +198,7 @@ class _ForeignFile:
                     for each in translation.asked
                 ),
                 *(each.remark for each in plain_secrets(name, ours)),
+                *(f"{each.told}: {each.remedy}" for each in in_the_open),
             ),
         )
 
