@@ -77,26 +77,27 @@ def test_a_secret_that_stays_is_told_with_what_to_write(workspace: Workspace) ->
     cursor.write_text(json.dumps({"mcpServers": _servers()}), "utf-8")
     report = switchboard(workspace, "setup", "--yes", "--json").report
     told = {each["name"]: each for each in report["servers"]}
-    no_reference = "looks like a secret, and no reference to the vault can stand there"
-    assert [line for line in told["stdio"]["remarks"] if no_reference in line] == [
-        f"the value of `--api-token` {no_reference}: write `${{STDIO_API_TOKEN}}` for it in"
-        " config.toml, and set that variable",
-        f"the value of `--password` {no_reference}: write `${{STDIO_PASSWORD}}` for it in"
-        " config.toml, and set that variable",
-        f"argument 6 {no_reference}: write `${{STDIO_SECRET}}` for it in"
-        " config.toml, and set that variable",
+    assert [line for line in told["stdio"]["remarks"] if "secret" in line] == [
+        _remark("the value of `--api-token`", "STDIO_API_TOKEN"),
+        _remark("the value of `--password`", "STDIO_PASSWORD"),
+        _remark("argument 6", "STDIO_SECRET"),
     ]
-    assert [line for line in told["remote"]["remarks"] if no_reference in line] == [
-        f"what stands before `@` in its address {no_reference}: write `${{REMOTE_LOGIN}}` for it"
-        " in config.toml, and set that variable",
-        f"the value of `api_key` in its address {no_reference}: write `${{REMOTE_API_KEY}}` for it"
-        " in config.toml, and set that variable",
+    assert [line for line in told["remote"]["remarks"] if "no reference" in line] == [
+        _remark("what stands before `@` in its address", "REMOTE_LOGIN"),
+        _remark("the value of `api_key` in its address", "REMOTE_API_KEY"),
     ]
     assert told["env"]["secrets"] == ["mcp/env/env/MY_TOKEN"]
     assert _findings(switchboard(workspace, "doctor", "--json")) == {
         "stdio": ["--api-token", "--password", "argument 6"],
         "remote": ["@", "api_key"],
     }
+
+
+def _remark(where: str, variable: str) -> str:
+    return (
+        f"{where} looks like a secret, and no reference to the vault can stand there:"
+        f" write `${{{variable}}}` for it in config.toml, and set that variable"
+    )
 
 
 def _findings(done: Finished) -> dict[str, list[str]]:
