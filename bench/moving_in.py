@@ -2,8 +2,8 @@
 
     .venv/bin/python bench/moving_in.py            # `--readme` writes the table
 
-Nothing is downloaded: what pip would fetch is linked from the environment of the tests. Codex is the
-real one, asked by `setup` for its list of servers. Loopback only.
+Nothing is downloaded: what pip would fetch is linked from the environment of the tests. Codex is
+the real one, asked by `setup` for its list of servers. Loopback only.
 """
 
 import argparse

@@ -140,6 +140,11 @@ ALSO_MAY_IMPORT = (
         "secrets are put away on the way",
     ),
     Allowance("cli/verbs/parts/hosts/programs.py", {"procs:trial"}, "a host is asked about us"),
+    Allowance(
+        "cli/verbs/parts/hosts/left_containers.py",
+        {"procs:trial", "children:starting"},
+        "an engine is asked for containers of the command lines that start them",
+    ),
     Allowance("cli/verbs/parts/doctor/remedies.py", {"procs:trial"}, "it runs what mends"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",

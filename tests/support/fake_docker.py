@@ -6,6 +6,8 @@ removed:
 - `run` makes a container, attaches to it, passes SIGTERM on, and ends with its status;
 - a container is no child of its client, and goes on when that is killed, with its input closed;
 - its first process does not heed SIGTERM, unless there is `--init`;
+- `ps -q --no-trunc` lists what runs, and `inspect` tells of it what the documented one does, as far
+  as we read it; its only context is on this machine;
 - a name is used once; `--rm` removes the container with its end; `ps -aq --filter label=…` lists
   those that run and those that do not; `rm -f` kills and removes.
 """
@@ -21,11 +23,14 @@ from typing import Any
 from support.processes import alive
 
 _PROGRAM = r'''
-import json, os, select, signal, subprocess, sys
+import datetime, json, os, select, signal, subprocess, sys
 STATE = {state!r}
+# What every image runs of which nobody says what to run: it heeds nothing.
+DEFAULT = [sys.executable, "-c", "import signal\nwhile True: signal.pause()"]
 words = sys.argv[1:]
-with open(STATE + "/asked", "a") as log:
-    log.write(json.dumps(words) + "\n")
+if words[0] != "engine":
+    with open(STATE + "/asked", "a") as log:
+        log.write(json.dumps(words) + "\n")
 
 def records():
     for name in sorted(os.listdir(STATE)):
@@ -61,7 +66,9 @@ def hold(record):
     os.write(record["told"], b"%d\n" % status)
 
 def run(words):
-    record = dict(id=os.urandom(32).hex(), name="", labels={{}}, rm=False, init=False, env={{}})
+    record = dict(id=os.urandom(32).hex(), name="", labels={{}}, rm=False, init=False, env={{}},
+                  input=False, names=[], binds=[])
+    record["made"] = datetime.datetime.now(datetime.UTC).isoformat()
     while words and words[0].startswith("-"):
         option = words.pop(0)
         if option == "--name":
@@ -72,13 +79,18 @@ def run(words):
         elif option == "-e":
             name = words.pop(0)
             record["env"][name] = os.environ.get(name, "")
+            record["names"].append(name)
+        elif option == "-v":
+            record["binds"].append(words.pop(0).partition(":")[0])
         elif option == "--restart":
             words.pop(0)
         elif option in ("--rm", "--init"):
             record[option[2:]] = True
-        elif option not in ("-i", "--interactive"):
+        elif option in ("-i", "--interactive"):
+            record["input"] = True
+        else:
             sys.exit(f"unknown flag: {{option}}")
-    image, record["command"] = words[0], words[1:]
+    record["image"], record["command"] = words[0], words[1:] or DEFAULT
     if record["name"] and any(each["name"] == record["name"] for each in records()):
         sys.stderr.write("Conflict. The container name is already in use\n")
         sys.exit(125)
@@ -94,11 +106,10 @@ def run(words):
         os.dup2(inside, 0)
         os.dup2(outside, 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        try:
-            hold({{**record, "told": telling}})
-        finally:
-            os._exit(0)
+        # An engine does not look like its client.
+        os.set_inheritable(telling, True)
+        held = json.dumps({{**record, "told": telling}})
+        os.execve(sys.executable, [sys.executable, "-IS", __file__, "engine"], {{"HELD": held}})
     os.waitpid(between, 0)
     for each in (telling, inside, outside):
         os.close(each)
@@ -126,11 +137,34 @@ def run(words):
 
 if words[0] == "run":
     run(words[1:])
+elif words[0] == "engine":
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    hold(json.loads(os.environ["HELD"]))
 elif words[:3] == ["ps", "-aq", "--filter"]:
     key, _, value = words[3].partition("=")[2].partition("=")
     for each in records():
         if key in each["labels"] and value in ("", each["labels"][key]):
             print(each["id"][:12])
+elif words == ["ps", "--quiet", "--no-trunc"]:
+    for each in records():
+        print(each["id"])
+elif words[:2] == ["context", "inspect"]:
+    print("unix:///var/run/docker.sock")
+elif words[:2] == ["image", "inspect"]:
+    print(json.dumps(DEFAULT))
+elif words[0] == "inspect":
+    print(json.dumps([
+        dict(
+            Id=each["id"], Name="/" + each["name"], Created=each["made"], Image="sha256:1",
+            State=dict(Pid=each["first"]), HostConfig=dict(AutoRemove=each["rm"]),
+            Mounts=[dict(Source=bind) for bind in each["binds"]],
+            Config=dict(
+                Image=each["image"], Cmd=each["command"], OpenStdin=each["input"],
+                Labels=each["labels"], Env=[name + "=x" for name in each["names"]],
+            ),
+        )
+        for each in records() if each["id"] in words
+    ]))
 elif words[:2] == ["rm", "-f"]:
     for each in records():
         if each["name"] in words[2:] or any(each["id"].startswith(word) for word in words[2:]):

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from switchkit.exits import wait_ended
 from switchkit.platform import Vitals
+from switchkit.platform.process_facts import age_s, open_paths, open_ports
 from switchkit.platform.system import (
     command_words,
     is_input_over,
@@ -62,7 +63,11 @@ class Leftover(Struct, frozen=True, kw_only=True):
     server: str
     # The words of its command line.
     command: tuple[str, ...]
+    # For how long it has run; nothing where that is not known.
+    age_s: float | None
     memory: int
+    # Files and ports that it has open.
+    holds: tuple[str, ...] = ()
     # Its descendants, each with its beginning.
     below: tuple[tuple[int, int], ...] = ()
 
@@ -137,6 +142,17 @@ def _below(pid: int, table: ProcessTable) -> Iterator[Vitals]:
         yield from _below(child, table)
 
 
+def pids_below(pid: int, table: ProcessTable) -> list[int]:
+    """The numbers of all that came of a process."""
+    return [each.pid for each in _below(pid, table)]
+
+
+def _held(pids: Sequence[int]) -> tuple[str, ...]:
+    """What nobody else can have while they run: files, and ports."""
+    files = sorted({path for pid in pids for path in open_paths(pid)})
+    return (*files, *(f"port {each}" for each in open_ports(pids)))
+
+
 def _is_spoken_to(process: Vitals, table: ProcessTable) -> bool:
     """Whether somebody may still write to it: its input is no pipe, or another holds the pipe."""
     stream = stream_of(process.pid)
@@ -199,6 +215,8 @@ def _leftover(
         host=line.host,
         server=line.server,
         command=command,
+        age_s=age_s(process.began),
         memory=sum(resident_bytes(each.pid) or 0 for each in (process, *below)),
+        holds=_held([each.pid for each in (process, *below)]),
         below=tuple((each.pid, each.began) for each in below),
     )

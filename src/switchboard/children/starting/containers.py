@@ -30,7 +30,14 @@ _RUN_FLAGS = frozenset((
     "--unsetenv-all", "--use-api-socket",
 ))
 # fmt: on
-_RUN_LETTERS = "ditPq"
+_LETTER_NAMES = {
+    "d": "--detach",
+    "i": "--interactive",
+    "t": "--tty",
+    "P": "--publish-all",
+    "q": "--quiet",
+}
+_RUN_LETTERS = "".join(_LETTER_NAMES)
 _NO = frozenset({"false", "0", "f", "F", "False", "FALSE"})
 # Stands for what is new at every start.
 _AT_START = "…"
@@ -109,19 +116,42 @@ def container_run(argv: Sequence[str]) -> ContainerRun | None:
 
 def _options(words: Sequence[str]) -> Iterator[str]:
     """The options before the image, by their long names; those that say no only if they matter."""
+    for name, value in options_of(words)[0]:
+        if name != "--detach" or value not in _NO:
+            yield name
+
+
+def options_of(words: Sequence[str]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """The options after `run` with their values, and the image with what is run in it.
+
+    Flags have their long names, and no value but what stands behind `=`.
+    """
+    found: list[tuple[str, str]] = []
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "--":
         word = words[at]
         at += 1
         if word.startswith("--"):
             name, has_value, value = word.partition("=")
-            if name != "--detach" or value not in _NO:
-                yield name
-            at += 0 if has_value or name in _RUN_FLAGS else 1
+            if not has_value and name not in _RUN_FLAGS:
+                value = words[at] if at < len(words) else ""
+                at += 1
+            found.append((name, value))
             continue
         flags = re.match(f"-[{_RUN_LETTERS}]*", word)
         assert flags is not None
-        if "d" in flags[0] and not word.startswith(tuple(f"{flags[0]}={no}" for no in _NO)):
-            yield "--detach"
-        # The letter that is left takes the rest of the word, or the next one.
-        at += 1 if len(word) == flags.end() + 1 else 0
+        rest = word[flags.end() :]
+        said = rest[1:] if rest.startswith("=") else ""
+        found += [(_LETTER_NAMES[each], "") for each in flags[0][1:]]
+        if said and found:
+            # It belongs to the last letter alone.
+            found[-1] = (found[-1][0], said)
+        if rest and not rest.startswith("="):
+            # The letter that is left takes the rest of the word, or the next one.
+            value = rest[1:].removeprefix("=")
+            if not value:
+                value = words[at] if at < len(words) else ""
+                at += 1
+            found.append((f"-{rest[0]}", value))
+    inner = tuple(words[at:])
+    return found, inner[1:] if inner[:1] == ("--",) else inner

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from switchboard.cli.moments import took
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.hosts.carrying_out import OPTIONS
+from switchboard.cli.verbs.parts.hosts.left_containers import (
+    LeftContainer,
+    left_containers,
+    remove,
+)
 from switchboard.cli.verbs.parts.hosts.plan import every_host, host_roots
 from switchboard.cli.verbs.parts.loading import places_for, usable_for
 from switchboard.cli.verbs.parts.servers import entries
@@ -23,6 +29,9 @@ from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import Usage, UsageError
 
 _MB = 1 << 20
+# Of a container's number, as engines show it.
+_SHORT = 12
+_FEW = 2
 
 USAGE = Usage(
     verb="sweep",
@@ -30,23 +39,28 @@ USAGE = Usage(
     options=OPTIONS,
     details=(
         "Finds processes that do what a server in a file of a host does, whose parent has ended "
-        "and to whom nobody can speak any more. What is found is shown first, and ended only "
-        "after a yes: by its number and its beginning, never by its name. Whatever a running "
-        "host has started stays."
+        "and to whom nobody can speak any more, and containers (Docker, Podman) of such servers "
+        "whose client has ended. What is found is shown first, and ended only after a yes: by its "
+        "number and its beginning, never by its name. Whatever a running host has started stays."
     ),
     examples=("switchboard sweep --dry-run", "switchboard sweep"),
 )
 
 
-class SweptProcess(Struct, frozen=True, kw_only=True):
+class SweptServer(Struct, frozen=True, kw_only=True):
     """One server, and what became of it."""
 
+    # Nothing for a container, which has a number of its own.
     pid: int
+    container: str = ""
     host: str
     server: str
     command: str
+    age_seconds: float | None
     memory_bytes: int
     processes: int
+    # Files, folders and ports that it has.
+    holds: tuple[str, ...] = ()
     # `found`, `ended`, or `kept` where it could not be ended.
     state: str
 
@@ -55,7 +69,7 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="switchboard.sweep/1"):
     """What was left behind."""
 
     dry_run: bool
-    found: tuple[SweptProcess, ...]
+    found: tuple[SweptServer, ...]
 
     def exit_code(self) -> int:
         return FAILED if any(each.state == "kept" for each in self.found) else DONE
@@ -77,16 +91,33 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="switchboard.sweep/1"):
             yield f"{number} ended, {memory} MB in all"
 
 
-def _table(found: Sequence[SweptProcess], style: Style) -> Iterator[str]:
+def _table(found: Sequence[SweptServer], style: Style) -> Iterator[str]:
     rows = [
-        (str(each.pid), each.host, each.server, f"{each.memory_bytes // _MB} MB", each.command)
+        (
+            each.container[:_SHORT] or str(each.pid),
+            each.host,
+            each.server,
+            "" if each.age_seconds is None else took(each.age_seconds),
+            f"{each.memory_bytes // _MB} MB",
+            _few(each.holds),
+            each.command,
+        )
         for each in found
     ]
-    return columns(("PID", "HOST", "SERVER", "MEMORY", "RUNS"), rows, style, elastic=(4,))
+    heads = ("PID", "HOST", "SERVER", "AGE", "MEMORY", "HOLDS", "RUNS")
+    return columns(heads, rows, style, elastic=(5, 6))
+
+
+def _few(held: Sequence[str]) -> str:
+    more = f", {len(held) - _FEW} more" if len(held) > _FEW else ""
+    return ", ".join(held[:_FEW]) + more
 
 
 def run(request: CommandRequest) -> Report:
-    found = leftovers(_lines(request))
+    lines = [*_lines(request)]
+    processes = leftovers(lines)
+    containers = left_containers(lines, request.environ, (each.pid for each in processes))
+    found: list[Leftover | LeftContainer] = [*processes, *containers]
     is_dry = request.arguments.has("dry-run")
     if is_dry or not found:
         return SweepReport(dry_run=is_dry, found=tuple(_told(each, "found") for each in found))
@@ -95,8 +126,12 @@ def run(request: CommandRequest) -> Report:
         _ask(request, found)
     return SweepReport(
         dry_run=False,
-        found=tuple(_told(each, "ended" if end(each) else "kept") for each in found),
+        found=tuple(_told(each, "ended" if _end(each, request) else "kept") for each in found),
     )
+
+
+def _end(found: Leftover | LeftContainer, request: CommandRequest) -> bool:
+    return end(found) if isinstance(found, Leftover) else remove(found, request.environ)
 
 
 def _lines(request: CommandRequest) -> Iterator[LaunchLine]:
@@ -118,19 +153,23 @@ def _lines(request: CommandRequest) -> Iterator[LaunchLine]:
             )
 
 
-def _told(leftover: Leftover, state: str) -> SweptProcess:
-    return SweptProcess(
-        pid=leftover.pid,
-        host=leftover.host,
-        server=leftover.server,
-        command=shlex.join(redacted_words(leftover.command)),
-        memory_bytes=leftover.memory,
-        processes=1 + len(leftover.below),
+def _told(found: Leftover | LeftContainer, state: str) -> SweptServer:
+    is_container = isinstance(found, LeftContainer)
+    return SweptServer(
+        pid=0 if is_container else found.pid,
+        container=found.id if is_container else "",
+        host=found.host,
+        server=found.server,
+        command=shlex.join(redacted_words(found.command)),
+        age_seconds=found.age_s,
+        memory_bytes=found.memory,
+        processes=1 if is_container else 1 + len(found.below),
+        holds=found.holds,
         state=state,
     )
 
 
-def _ask(request: CommandRequest, found: Sequence[Leftover]) -> None:
+def _ask(request: CommandRequest, found: Sequence[Leftover | LeftContainer]) -> None:
     if not is_terminal(sys.stdin):
         raise UsageError(
             "without a terminal nobody can be asked", "look with `--dry-run`, then say `--yes`"
