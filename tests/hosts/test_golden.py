@@ -4,6 +4,7 @@ The files are in `golden/<host>`: `before`, `after`, `rewritten` and `reverted`,
 the servers that move behind us in `moved.txt`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from switchboard.hosts.host import Host
 from switchboard.hosts.table import HOSTS
 
 GOLDEN = Path(__file__).parent / "golden"
+# Those of JSON, TOML and YAML; an address has slashes too.
+_COMMENT = re.compile(r"/\*.*?\*/|(?:^|\s)(?://|#)\s*\S.*$", re.MULTILINE)
 
 
 @pytest.fixture(params=[host.id for host in HOSTS])
@@ -91,6 +94,14 @@ def test_a_file_that_was_not_there_goes_with_its_folders(host: Host, ground: Gro
     assert OUR_NAME in servers_of(path.read_bytes(), ground.file(host))
     assert [each.how for each in ground.take_back()] == ["whole"]
     assert [*Path(ground.places.user_home).iterdir()] == []
+
+
+def test_comments_stay_where_a_file_may_have_some(host: Host, ground: Ground) -> None:
+    before, after = golden(host, "before").decode(), golden(host, "after").decode()
+    # One of them is empty, as hosts leave files.
+    if ground.file(host).file.form != "json" and before:
+        # Those of a server that moves go with it.
+        assert [each for each in _COMMENT.findall(before) if each in after]
 
 
 def test_every_host_has_its_golden_files() -> None:

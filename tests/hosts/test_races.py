@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hosts.ground import Ground, named, rewritten, servers_of, tree_of
 from hosts.texts import Written, json_texts, toml_texts, yaml_texts
@@ -16,8 +17,9 @@ from switchboard.hosts.change import OUR_NAME
 from switchboard.hosts.edits.edit import read_tree
 from switchboard.hosts.edits.trees import is_same, value_at
 from switchboard.hosts.edits.unfit import UnfitFile
-from switchboard.hosts.host import Host
+from switchboard.hosts.host import Host, ServersFile
 from switchboard.hosts.host_lock import HostLock
+from switchboard.hosts.table import HOSTS
 from switchkit import files
 
 CURSOR, CLAUDE, CLINE, CODEX, GOOSE = map(
@@ -234,37 +236,22 @@ _SLOW = settings(
 )
 
 
-@given(json_texts(("mcpServers",), has_comments=True))
+@pytest.mark.parametrize("host", [each.id for each in HOSTS])
+@given(data=st.data())
 @_SLOW
-def test_any_file_with_comments_survives_us(
-    tmp_path_factory: pytest.TempPathFactory, written: Written
+def test_any_file_of_a_host_survives_us(
+    tmp_path_factory: pytest.TempPathFactory, host: str, data: st.DataObject
 ) -> None:
-    root = tmp_path_factory.mktemp("g")
-    survives(root, CURSOR, written.text, names_in(written.text, CURSOR, Ground(root)))
+    ground = Ground(tmp_path_factory.mktemp("g"))
+    known = named(host)
+    written = data.draw(_texts(ground.file(known).file))
+    survives(ground.root, known, written.text, names_in(written.text, known, ground))
 
 
-@given(json_texts(("mcpServers",), has_comments=False))
-@_SLOW
-def test_any_strict_file_survives_us(
-    tmp_path_factory: pytest.TempPathFactory, written: Written
-) -> None:
-    root = tmp_path_factory.mktemp("g")
-    survives(root, CLAUDE, written.text, names_in(written.text, CLAUDE, Ground(root)))
-
-
-@given(toml_texts())
-@_SLOW
-def test_any_file_of_codex_survives_us(
-    tmp_path_factory: pytest.TempPathFactory, written: Written
-) -> None:
-    root = tmp_path_factory.mktemp("g")
-    survives(root, CODEX, written.text, names_in(written.text, CODEX, Ground(root)))
-
-
-@given(yaml_texts())
-@_SLOW
-def test_any_file_of_goose_survives_us(
-    tmp_path_factory: pytest.TempPathFactory, written: Written
-) -> None:
-    root = tmp_path_factory.mktemp("g")
-    survives(root, GOOSE, written.text, names_in(written.text, GOOSE, Ground(root)))
+def _texts(file: ServersFile) -> st.SearchStrategy[Written]:
+    """Whatever its host could read."""
+    if file.form == "toml":
+        return toml_texts()
+    if file.form == "yaml":
+        return yaml_texts()
+    return json_texts(file.servers, has_comments=file.form == "jsonc")
