@@ -146,6 +146,8 @@ ALSO_MAY_IMPORT = (
         "an engine is asked for containers of the command lines that start them",
     ),
     Allowance("cli/verbs/parts/doctor/remedies.py", {"procs:trial"}, "it runs what mends"),
+    Allowance("cli/verbs/parts/doctor/login_shell.py", {"procs:trial"}, "it asks a shell"),
+    Allowance("cli/verbs/parts/doctor/slow.py", {"audit"}, "what is slow was written down"),
     Allowance(
         "cli/verbs/parts/http_endpoint.py",
         {"surface"},

@@ -119,6 +119,8 @@ class Host(Struct, frozen=True, kw_only=True):
     # The key of our entry for tools that only read, about which the host need not ask.
     reading_key: str = ""
     grants: tuple[HostGrant, ...] = ()
+    # Files of a project that have rules in the same words.
+    rule_files: tuple[str, ...] = ()
     # Variables that the host does not pass on, by which the shim finds its daemon.
     passes_no_variables: bool = False
     # Its word for the folder, where it starts us elsewhere; in a project file only.

@@ -5,23 +5,24 @@ import os
 import platform
 import shlex
 from collections.abc import Iterator, Mapping
-from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard import __version__
 from switchboard.children.secrets.texts import references_of, texts_with_secrets
+from switchboard.cli.moments import took
 from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import rule_by_name
-from switchboard.cli.verbs.parts.asking import tell_news
+from switchboard.cli.verbs.parts.doctor.deep import StartedServer, start_servers
+from switchboard.cli.verbs.parts.doctor.login_shell import about_path
 from switchboard.cli.verbs.parts.doctor.own_servers import about_open_secrets
 from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
+from switchboard.cli.verbs.parts.doctor.slow import about_calls
 from switchboard.cli.verbs.parts.doctor.surroundings import (
     about_daemons,
     about_groups,
@@ -29,14 +30,12 @@ from switchboard.cli.verbs.parts.doctor.surroundings import (
     about_port,
 )
 from switchboard.cli.verbs.parts.egress.findings import egress_findings
-from switchboard.cli.verbs.parts.hosts.here import dead_entries
+from switchboard.cli.verbs.parts.hosts.here import dead_entries, idle_rules
 from switchboard.cli.verbs.parts.loading import usable_for
-from switchboard.cli.verbs.parts.own_board import own_caller
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
 from switchboard.config.locate import find_places
 from switchboard.config.problems import ConfigInvalid, Problem, place
-from switchboard.control.requests import IntrospectRequest
 from switchboard.daemon.board.assemble import sandbox_refusals
 from switchboard.daemon.desk.refused_tools import refused_findings
 from switchboard.daemon.desk.runner_versions import runner_versions
@@ -46,7 +45,6 @@ from switchboard.providers.table import configured
 from switchboard.sandbox.limits import limits_in_words
 from switchboard.sandbox.sandbox import platform_sandbox
 from switchboard.settings.sections import Settings
-from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
@@ -65,20 +63,7 @@ USAGE = Usage(
     examples=("switchboard doctor", "switchboard doctor --deep", "switchboard doctor --fix"),
 )
 
-# Otherwise npm tries for more than a minute before it says why it cannot fetch anything.
-_IMPATIENT = {
-    "npm_config_fetch_retries": "1",
-    "npm_config_fetch_retry_mintimeout": "1000",
-    "npm_config_fetch_retry_maxtimeout": "1000",
-}
 _PACKAGES = ("msgspec", "uvloop", "jsonschema-rs", "uvicorn", "httpx2")
-
-
-class Server(Struct, frozen=True, kw_only=True):
-    """A server that was started."""
-
-    suite: str
-    tools: int
 
 
 class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"):
@@ -100,7 +85,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     # Where the vault is and what opens it; empty where there is none and nobody asks for one.
     vault: str = ""
     findings: tuple[Finding, ...]
-    started: tuple[Server, ...] = ()
+    started: tuple[StartedServer, ...] = ()
     # Commands that were run, and what one said that failed.
     fixed: tuple[Fixed, ...] = ()
 
@@ -125,7 +110,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         off = f", {self.off} off" if self.off else ""
         yield f"servers    {self.servers}{left_out}{off}"
         for server in self.started:
-            yield f"started    {server.suite}: {counted(server.tools, 'tool')}"
+            after = "" if server.seconds is None else f", after {took(server.seconds)}"
+            yield f"started    {server.suite}: {counted(server.tools, 'tool')}{after}"
         # Beside what every configuration has: what is there of each provider.
         for note in self._with("note"):
             yield f"{note.subject:<10} {note.message}"
@@ -169,7 +155,7 @@ def _look(request: CommandRequest) -> DoctorReport:
     # Where nothing can be kept, what else is wrong follows from that.
     findings = [*about_home(places.home)]
     settings: Settings | None = None
-    started: tuple[Server, ...] = ()
+    started: tuple[StartedServer, ...] = ()
     vault = ""
     try:
         settings = usable_for(request)
@@ -184,7 +170,9 @@ def _look(request: CommandRequest) -> DoctorReport:
         findings += _about_trust(settings)
         findings += _about_folder(settings)
         findings += _about_servers(settings, request.environ)
+        findings += about_path(settings, request.environ)
         findings += about_open_secrets(places)
+        findings += about_calls(settings)
         findings += _about_rules(settings)
         findings += _about_sandbox(settings)
         if any(each.limits and each.sandbox_profile != "none" for each in settings.servers):
@@ -206,9 +194,10 @@ def _look(request: CommandRequest) -> DoctorReport:
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
-            started = asyncio.run(_start(request, settings, findings))
+            started = asyncio.run(start_servers(request, settings, findings))
     findings += about_daemons(places_from(dict(request.environ)))
     findings += dead_entries(request, places)
+    findings += idle_rules(request, places)
     return DoctorReport(
         versions=_versions(),
         runners=runner_versions(settings.servers, request.environ) if settings else {},
@@ -342,34 +331,6 @@ def _about_sandbox(settings: Settings) -> Iterator[Finding]:
         if entry.sandbox_profile != "none" and entry.limits:
             (words,) = limits_in_words(entry.limits)
             yield Finding(severity="note", subject="limits", message=f"{entry.name}: {words}")
-
-
-async def _start(
-    request: CommandRequest, settings: Settings, findings: list[Finding]
-) -> tuple[Server, ...]:
-    request.talk.progress(f"starting {counted(len(settings.servers), 'server')} …")
-    # Somebody waits for this: a package runner that does not get through says so at once.
-    environ = {**_IMPATIENT, **request.environ}
-    async with own_caller(settings, environ) as caller:
-        asked = caller.introspect(IntrospectRequest(), hear=partial(tell_news, request.talk))
-        suites = (await asked).suites
-    told = {each.subject for each in findings if each.severity == "error"}
-    told = {shown_name(each, settings.suites) for each in settings.servers if each.name in told}
-    for suite in suites:
-        # What keeps a server from starting was told without a start, as that it is left out.
-        if suite.failure and suite.failure.reason != "server-left-out" and suite.suite not in told:
-            text = "".join(f"; {key}: {value}" for key, value in suite.failure.details.items())
-            findings.append(
-                Finding(
-                    severity="error",
-                    subject=suite.suite,
-                    message=suite.failure.message + text,
-                    hint=suite.failure.hint,
-                )
-            )
-    return tuple(
-        Server(suite=each.suite, tools=len(each.tools)) for each in suites if not each.failure
-    )
 
 
 def _versions() -> dict[str, str]:

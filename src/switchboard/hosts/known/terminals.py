@@ -81,6 +81,7 @@ TERMINALS: tuple[Host, ...] = (
                 value="mcp__switchboard__{tool}",
             ),
         ),
+        rule_files=(".claude/settings.json", ".claude/settings.local.json"),
         has_lock=True,
         lists=("claude", "mcp", "list"),
     ),
