@@ -9,7 +9,7 @@ from switchboard.ipc.new_home import told
 _TRACES = ("trust.json", "mcp.json", "config.toml", "cache", "audit")
 _WORDS = """\
 note: since version 0.2, a call that could do harm waits for your yes: your client asks you, or
-      `switchboard approvals` does. What runs is written down (`switchboard audit`).
+      `switchboard approvals` does. What runs is written down (`switchboard audit tail`).
 hint: write `guard = true` into {path} to keep it so (this note is shown once), or
       `guard = false` to go without for now"""
 
