@@ -120,7 +120,7 @@ def test_a_shell_that_hangs_or_is_not_there_keeps_nobody_waiting(
 def test_a_server_that_is_slow_to_start_is_told(
     command: str, hint: str, workspace: Workspace
 ) -> None:
-    servers = {"late": {"command": command, "args": []}, "quick": {"command": "x", "args": []}}
+    servers = {"late": server([command]), "quick": server(["x"])}
     workspace.mcp_json(servers, scope="home")
     settings = load_settings(workspace=str(workspace.root), environ=workspace.env)
     (finding,) = about_starts(settings, {"late": 7.25, "quick": 0.4})

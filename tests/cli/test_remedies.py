@@ -28,6 +28,7 @@ _WORDS = {
     "KEY": "TOKEN",
     SOMETHING: "notes",
 }
+_BEGINS = re.compile(r"\bswitchboard (?=[a-z])")
 _PLACEHOLDER = re.compile(r"[A-Z]{2,}|…+")
 # Those whose placeholders stand for something else, or whose text goes on with what is typed.
 _FILLED = {
@@ -190,8 +191,6 @@ def test_a_command_about_what_runs_answers(remedy: str) -> None:
 def test_the_examples_of_a_verb_can_be_typed(verb: str) -> None:
     for example in usage_of(verb).examples:
         # What stands before it, or behind it, is of the shell.
-        words = shlex.split(re.split(r"[|><]", example)[0], comments=True)
-        typed = words[words.index("switchboard") + 1 :]
-        named, rest = split_verb(PROGRAM, typed)
-        assert named == verb
+        typed = re.split(r"[|><)]", _BEGINS.split(example)[-1])[0]
+        named, rest = split_verb(PROGRAM, shlex.split(typed, comments=True))
         read_arguments(PROGRAM, usage_of(named), rest)

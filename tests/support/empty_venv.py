@@ -32,7 +32,7 @@ def link_declared(requirements: Iterable[str], folder: Path) -> Path:
         # Beside packages there are programs, which lie elsewhere.
         for top in tops - {"..", "__pycache__"}:
             if not (folder / top).exists():
-                (folder / top).symlink_to(distribution(name).locate_file(top))
+                (folder / top).symlink_to(str(distribution(name).locate_file(top)))
     return folder
 
 

@@ -73,8 +73,8 @@ def _hiding(server: str, tool: str) -> str:
     """What keeps a tool from everybody, as the rule of the host did."""
     if tool == "*":
         return shlex.join(("switchboard", "disable", server))
-    suites = {"suites": {server: {"expose": {"deny": [tool]}}}}
-    return f"in switchboard.config.json of your home: {json.dumps(suites)}"
+    exposed = json.dumps({server: {"expose": {"deny": [tool]}}})
+    return f'in switchboard.config.json of your home: {{"suites": {exposed}}}'
 
 
 def dead_entries(request: CommandRequest, places: Places) -> Iterator[Finding]:

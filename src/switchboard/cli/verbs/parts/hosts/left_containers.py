@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from shutil import which
-from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -46,6 +45,39 @@ class LeftContainer(Struct, frozen=True, kw_only=True):
     memory: int
     # What it has of the machine: folders, and ports.
     holds: tuple[str, ...] = ()
+
+
+class _Config(Struct, frozen=True, rename="pascal"):
+    image: str = ""
+    cmd: list[str] | None = None
+    env: list[str] | None = None
+    labels: dict[str, str] | None = None
+    open_stdin: bool = False
+
+
+class _HostConfig(Struct, frozen=True, rename="pascal"):
+    auto_remove: bool = False
+
+
+class _State(Struct, frozen=True, rename="pascal"):
+    pid: int = 0
+
+
+class _Mount(Struct, frozen=True, rename="pascal"):
+    source: str = ""
+
+
+class _Container(Struct, frozen=True, rename="pascal"):
+    """What `inspect` of an engine says, as far as we read it."""
+
+    id: str
+    name: str = ""
+    created: str = ""
+    image: str = ""
+    config: _Config = _Config()
+    host_config: _HostConfig = _HostConfig()
+    state: _State = _State()
+    mounts: list[_Mount] = []
 
 
 class _Client(Struct, frozen=True, kw_only=True):
@@ -96,7 +128,7 @@ def left_containers(
 def remove(container: LeftContainer, environ: Mapping[str, str]) -> bool:
     """Have the engine remove a container. Says whether it is gone."""
     _ask(container.engine, environ, "rm", "-f", container.id)
-    return not any(each["Id"] == container.id for each in _running(container.engine, environ))
+    return not any(each.id == container.id for each in _running(container.engine, environ))
 
 
 def _client(words: Sequence[str]) -> _Client | None:
@@ -106,12 +138,13 @@ def _client(words: Sequence[str]) -> _Client | None:
         return None
     options, inner = options_of(run.rest)
     names = {name for name, _ in options}
-    if not inner or not names & {"--interactive"}:
+    if not inner or "--interactive" not in names:
         return None
+    image, *rest = inner
     return _Client(
-        engine=os.path.basename(run.engine[0]),
-        image=_image(inner[0]),
-        words=inner[1:],
+        engine=os.path.basename(words[0]),
+        image=_image(image),
+        words=tuple(rest),
         variables=frozenset(
             value.partition("=")[0] for name, value in options if name in _VARIABLES
         ),
@@ -143,16 +176,13 @@ def _is_here(program: str, environ: Mapping[str, str]) -> bool:
     return where.strip().startswith(_HERE)
 
 
-def _running(program: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+def _running(program: str, environ: Mapping[str, str]) -> list[_Container]:
     """Everything that an engine knows of the containers that run."""
     ids = _ask(program, environ, "ps", "--quiet", "--no-trunc").split()
     if not ids:
         return []
     try:
-        return cast(
-            "list[dict[str, Any]]",
-            msgspec.json.decode(_ask(program, environ, "inspect", *ids)),
-        )
+        return msgspec.json.decode(_ask(program, environ, "inspect", *ids), type=list[_Container])
     except msgspec.MsgspecError:
         # One has gone meanwhile, or the engine does not answer.
         return []
@@ -166,33 +196,29 @@ def _ask(program: str, environ: Mapping[str, str], *words: str) -> str:
     return said.stdout if said.status == 0 else ""
 
 
-def _runs(container: Mapping[str, Any], client: _Client) -> bool:
+def _runs(container: _Container, client: _Client) -> bool:
     """Whether a container is what this client would start."""
-    config = container.get("Config") or {}
-    if LABEL in (config.get("Labels") or {}):
-        return False
-    variables = {str(each).partition("=")[0] for each in config.get("Env") or ()}
+    config = container.config
+    variables = {each.partition("=")[0] for each in config.env or ()}
     return (
-        bool(config.get("OpenStdin"))
-        and _image(str(config.get("Image"))) == client.image
+        LABEL not in (config.labels or {})
+        and config.open_stdin
+        and _image(config.image) == client.image
         # Without words of its own a client runs what the image says.
-        and (not client.words or [*client.words] == config.get("Cmd"))
+        and (not client.words or [*client.words] == config.cmd)
         and client.variables <= variables
-        and bool((container.get("HostConfig") or {}).get("AutoRemove")) == client.is_removed
+        and container.host_config.auto_remove == client.is_removed
     )
 
 
-def _is_as_made(container: Mapping[str, Any], program: str, environ: Mapping[str, str]) -> bool:
+def _is_as_made(container: _Container, program: str, environ: Mapping[str, str]) -> bool:
     """Whether a container runs what its image says, as it does when nobody says otherwise."""
-    image = str(container.get("Image"))
-    words = ("image", "inspect", "--format", "{{json .Config.Cmd}}", image)
+    words = ("image", "inspect", "--format", "{{json .Config.Cmd}}", container.image)
     said = _ask(program, environ, *words).strip()
-    return bool(said) and msgspec.json.decode(said) == container["Config"].get("Cmd")
+    return bool(said) and msgspec.json.decode(said) == container.config.cmd
 
 
-def _may_be_spoken_to(
-    container: Mapping[str, Any], living: Iterable[tuple[_Client, float]]
-) -> bool:
+def _may_be_spoken_to(container: _Container, living: Iterable[tuple[_Client, float]]) -> bool:
     """Whether a client lives that may have started it, whichever of its names the engine has."""
     age = _age_s(container)
     return age is None or any(
@@ -200,9 +226,9 @@ def _may_be_spoken_to(
     )
 
 
-def _age_s(container: Mapping[str, Any]) -> float | None:
+def _age_s(container: _Container) -> float | None:
     try:
-        made = datetime.fromisoformat(str(container.get("Created")))
+        made = datetime.fromisoformat(container.created)
     except ValueError:
         return None
     return (datetime.now(UTC) - made).total_seconds()
@@ -216,20 +242,19 @@ def _image(name: str) -> str:
 
 
 def _left(
-    container: Mapping[str, Any], line: LaunchLine, program: str, table: ProcessTable
+    container: _Container, line: LaunchLine, program: str, table: ProcessTable
 ) -> LeftContainer:
-    first = int((container.get("State") or {}).get("Pid") or 0)
+    first = container.state.pid
     # An engine in a machine of its own has other numbers, or none.
     everyone = [first, *pids_below(first, table)] if first in table.processes else []
-    mounts = cast("list[dict[str, Any]]", container.get("Mounts") or [])
     return LeftContainer(
         engine=program,
-        id=str(container["Id"]),
-        name=str(container.get("Name") or "").lstrip("/"),
+        id=container.id,
+        name=container.name.lstrip("/"),
         host=line.host,
         server=line.server,
         command=(line.command, *line.args),
         age_s=_age_s(container) or 0.0,
         memory=sum(resident_bytes(pid) or 0 for pid in everyone),
-        holds=tuple(str(each["Source"]) for each in mounts if each.get("Source")),
+        holds=tuple(each.source for each in container.mounts if each.source),
     )
