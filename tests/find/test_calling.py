@@ -144,6 +144,38 @@ async def test_a_wrong_call_says_how_it_is_right(
             assert "call it as: echo.add(a: number, b: number)" in text_of(result)
 
 
+@BOTH_ERAS
+async def test_arguments_by_their_other_name_are_the_same(lean: Gate, era: Era) -> None:
+    call = {"tool": "echo.add", "arguments": {"a": 2, "b": 3}}
+    async with lean.window(era) as client:
+        assert "5" in await called(client, "call_read_only_tool", **call)
+        assert "5" in await called(client, "call_read_only_tool", calls=[call])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"tool": "ledger.read", "text": "flat"},
+        {"tool": "ledger.read", "params": {"text": "other word"}},
+        {"tool": "ledger.read", "args": {}, "arguments": {"text": "twice"}},
+        {"calls": [{"tool": "ledger.read", "text": "flat"}]},
+        {"calls": [{"tool": "ledger.read"}], "args": {"text": "of none"}},
+        {"calls": [{"tool": "ledger.read"}], "arguments": {"text": "of none"}},
+    ],
+)
+async def test_what_is_not_understood_runs_nothing(lean: Gate, arguments: Json) -> None:
+    async with lean.window() as client:
+        assert await reason(client, "call_read_only_tool", **arguments) == "arguments-invalid"
+    assert await lean.records(event="tool.call.finished") == []
+
+
+async def test_a_search_says_what_it_does_not_understand(lean: Gate) -> None:
+    async with lean.window() as client:
+        assert await reason(client, "find_tool", query="add", servers=["echo"]) == (
+            "arguments-invalid"
+        )
+
+
 async def test_a_name_that_several_have_is_not_guessed(lean: Gate) -> None:
     lean.workspace.child("more", child_command("echo_child", "more"))
     async with lean.window() as client:

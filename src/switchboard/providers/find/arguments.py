@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from switchboard.core.faults import Fault, FaultCode
 
@@ -17,7 +17,7 @@ MOST_CALLS = 32
 _MOST_FOUND = 50
 
 
-class FindArguments(Struct, frozen=True):
+class FindArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """What is looked for."""
 
     query: str
@@ -33,10 +33,16 @@ class WantedCall(Struct, frozen=True):
     args: Any = None
 
 
-class _Calls(Struct, frozen=True):
+# What is not known is refused: a call without what it was meant to have does something else.
+class _OneCall(Struct, frozen=True, forbid_unknown_fields=True):
     tool: str | None = None
-    args: Any = None
-    calls: list[WantedCall] | None = None
+    args: Any = UNSET
+    # Models say either, for MCP itself says this.
+    arguments: Any = UNSET
+
+
+class _Calls(_OneCall, frozen=True, forbid_unknown_fields=True):
+    calls: list[_OneCall] | None = None
 
 
 _HINT = 'send {"tool": "server.tool", "args": {…}}, or {"calls": [{"tool": …, "args": …}, …]}'
@@ -59,14 +65,23 @@ def read_calls(raw: Raw) -> WantedCall | list[WantedCall]:
     """One call, or several that are wanted at once; or a fault."""
     wanted = _read(raw, _Calls, _HINT)
     if wanted.calls is None:
-        if not wanted.tool:
-            raise _invalid("`tool` is missing", _HINT)
-        return WantedCall(wanted.tool, wanted.args)
-    if wanted.tool:
-        raise _invalid("`tool` and `calls` exclude each other", _HINT)
+        return _one(wanted)
+    for name in ("tool", "args", "arguments"):
+        if getattr(wanted, name) not in (None, UNSET):
+            raise _invalid(f"`{name}` and `calls` exclude each other", _HINT)
     if not 1 <= len(wanted.calls) <= MOST_CALLS:
         raise _invalid(f"`calls` must have 1 to {MOST_CALLS} items", _HINT)
-    return wanted.calls
+    return [_one(each) for each in wanted.calls]
+
+
+def _one(wanted: _OneCall) -> WantedCall:
+    if not wanted.tool:
+        raise _invalid("`tool` is missing", _HINT)
+    if wanted.arguments is UNSET:
+        return WantedCall(wanted.tool, None if wanted.args is UNSET else wanted.args)
+    if wanted.args is not UNSET:
+        raise _invalid("`args` and `arguments` are two names of the same", _HINT)
+    return WantedCall(wanted.tool, wanted.arguments)
 
 
 def object_of(args: Any) -> dict[str, Any]:
