@@ -44,13 +44,17 @@ def _folded(word: str) -> str:
 
 def _distance(one: str, other: str, limit: int) -> int:
     """Edits between two words, with swapped neighbours as one edit; `limit` when farther."""
-    if abs(len(one) - len(other)) >= limit:
+    # There may be thousands of choices, most of which plainly differ: each letter that only one of
+    # them has is an edit.
+    if abs(len(one) - len(other)) >= limit or len(set(one).difference(other)) >= limit:
         return limit
-    before: list[int] = []
-    previous = list(range(len(other) + 1))
+    width = len(other)
+    before, previous = list[int](), list(range(width + 1))
     for row, letter in enumerate(one, 1):
-        current = [row]
-        for column, theirs in enumerate(other, 1):
+        # Off the diagonal by more than the limit, nothing comes back within it.
+        current = [row, *[limit] * width]
+        for column in range(max(1, row - limit), min(width, row + limit) + 1):
+            theirs = other[column - 1]
             cost = min(
                 previous[column] + 1,
                 current[column - 1] + 1,
@@ -61,6 +65,8 @@ def _distance(one: str, other: str, limit: int) -> int:
             )
             if swapped:
                 cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
+            current[column] = cost
         before, previous = previous, current
+        if min(before) >= limit and min(previous) >= limit:
+            return limit
     return min(previous[-1], limit)

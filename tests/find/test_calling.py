@@ -184,16 +184,6 @@ async def test_a_name_that_several_have_is_not_guessed(lean: Gate) -> None:
         assert "`echo.add` or `more.add`" in text_of(result)
 
 
-async def test_a_slip_of_the_pen_reads_and_never_writes(lean: Gate) -> None:
-    async with lean.window() as client:
-        read = await called(client, "call_read_only_tool", tool="ledger.readd")
-        assert "unknown" not in read
-        assert await reason(client, "call_tool", tool="ledger.wrte", args={"text": "x"}) == (
-            "unknown-tool"
-        )
-    assert lean.written == []
-
-
 @BOTH_ERAS
 async def test_several_calls_run_by_themselves_and_answer_in_order(lean: Gate, era: Era) -> None:
     calls = [

@@ -24,7 +24,9 @@ async def find_tools(word: str, directory: Directory, session: Session) -> list[
     return [
         f"{offer.via.name}/{offer.name}" if offer.via is not None else offer.name
         for offer in (*tools, *subtools)
-        if offer.spec is not None and word in f"{offer.name} {offer.spec.description}".lower()
+        if offer.spec is not None
+        and not offer.withheld
+        and word in f"{offer.name} {offer.spec.description}".lower()
     ]
 
 

@@ -1,6 +1,6 @@
 """Definitions of tools as they were first seen. A server that changes one later has to wait."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -56,25 +56,25 @@ class Pins:
         text = kept(self._by_value(_readable(tool)))
         return await self._store.pin(pin_key(launch), definition_hash(tool), text, older_hash(tool))
 
-    async def held_among(self, launches: Sequence[Launch]) -> frozenset[ToolSpec]:
-        """Those tools that are not as they were pinned: their words are shown to nobody.
+    async def held_among(self, launches: Mapping[str, Launch]) -> frozenset[str]:
+        """Those tools, by name, that are not as they were pinned: nobody is shown their words.
 
         All are of one server. What was never called is not pinned, and new to everybody.
         """
-        unknown = [each for each in launches if not self.is_known(each)]
-        if not unknown:
+        first = next(iter(launches.values()), None)
+        if first is None:
             return frozenset()
-        pinned = await self._store.pinned(unknown[0].server, _launched_as(unknown[0]))
-        held: list[ToolSpec] = []
-        for launch in unknown:
-            tool = launch.tool
-            if tool.name not in pinned:
+        pinned = await self._store.pinned(first.server, _launched_as(first))
+        held: list[str] = []
+        for name, (hashed, is_whole) in pinned.items():
+            launch = launches.get(name)
+            if launch is None or self.is_known(launch):
                 continue
-            hashed, is_whole = pinned[tool.name]
+            tool = launch.tool
             if hashed not in {definition_hash(tool), *(() if is_whole else (older_hash(tool),))}:
                 # Whoever is to look at it finds it in the queue, although nobody can call it.
                 await self._pin(launch)
-                held.append(tool)
+                held.append(name)
         return frozenset(held)
 
     async def changes(self, launch: Launch) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from switchboard.core.tools import ToolSpec
 
 # `tools` are those that a client lists; `subtools` are called through one of them.
 Kind = Literal["tools", "subtools", "prompts", "resources", "templates"]
+Withheld = Literal["", "changed", "denied"]
 # What a client reads or fills in. A listing of these asks the providers.
 CONTENTS = frozenset[str]({"prompts", "resources", "templates"})
 
@@ -28,3 +29,5 @@ class Offer(Struct, frozen=True, kw_only=True, eq=False):
     spec: ToolSpec | None = None
     # The tool that a subtool is called through.
     via: ToolSpec | None = None
+    # Why nobody is told of a subtool that its server has. Who calls it is told so by its suite.
+    withheld: Withheld = ""

@@ -146,7 +146,7 @@ class Directory(Protocol):
     ) -> Sequence[Offer]:
         """Everything of a kind that the session may use, the catalog included.
 
-        Of subtools those of one server, if it is `wanted`.
+        Of subtools those of one server, if it is `wanted`; also those that are withheld.
         """
         ...
 

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
 from msgspec import Struct
 
+from switchboard.core.addresses import server_of
 from switchboard.search.index import Hit, Index, Searched
 from switchboard.search.words import squeezed, words
 
@@ -35,6 +37,8 @@ class FoundTool(Struct, frozen=True):
 class Scored(Struct, frozen=True):
     tool: FoundTool
     score: float
+    # Where it stands among the tools that are searched.
+    place: int
 
 
 class Findings(Struct, frozen=True):
@@ -52,6 +56,9 @@ class Finder:
         self, tools: Sequence[FoundTool], server_texts: Mapping[str, str] | None = None
     ) -> None:
         self._tools = tools
+        self._places: dict[str, set[int]] = {}
+        for place, tool in enumerate(tools):
+            self._places.setdefault(squeezed(tool.server), set()).add(place)
         texts = server_texts or {}
         self._index = Index([_searched(tool, texts.get(tool.server, "")) for tool in tools])
 
@@ -61,9 +68,8 @@ class Finder:
 
     def find(self, query: str, server: str = "", most: int = 0) -> Findings:
         """Those that are worth reading: two to eight by score, or as many as were asked for."""
-        # One server's tools may be anywhere among the others.
-        wide = len(self._tools) if server else max(most, _MOST)
-        hits = [hit for hit in self._index.search(query, wide) if self._is_of(hit, server)]
+        among = self._of(server) if server else None
+        hits = self._index.search(query, max(most, _MOST), among)
         if not hits or hits[0].score < self._least(query):
             return Findings()
         best = hits[0].score
@@ -71,15 +77,22 @@ class Finder:
         kept = hits[: most or min(max(near, _FEWEST), _MOST)]
         return Findings(tuple(self._scored(kept)), is_sure=near == 1)
 
-    def _is_of(self, hit: Hit, server: str) -> bool:
-        return not server or squeezed(self._tools[hit.place].server) == squeezed(server)
+    def knows(self, server: str) -> bool:
+        """Whether any tool is of this server."""
+        return bool(self._of(server))
+
+    def _of(self, server: str) -> AbstractSet[int]:
+        """The tools of a server, by its name in any spelling or by that of its suite."""
+        return self._places.get(squeezed(server)) or self._places.get(
+            squeezed(server_of(server)), frozenset()
+        )
 
     def _least(self, query: str) -> float:
         is_sentence = len(set(words(query))) >= _SENTENCE
         return _LEAST * math.log(len(self._tools) + 1) if is_sentence else 0.0
 
     def _scored(self, hits: Sequence[Hit]) -> list[Scored]:
-        return [Scored(self._tools[hit.place], hit.score) for hit in hits]
+        return [Scored(self._tools[hit.place], hit.score, hit.place) for hit in hits]
 
 
 def _searched(tool: FoundTool, server_text: str) -> Searched:

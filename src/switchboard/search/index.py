@@ -9,6 +9,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from itertools import islice
 
@@ -93,8 +94,13 @@ class Index:
             for name in {squeezed(tool.name), squeezed(tool.server + tool.name)}:
                 self._named.setdefault(name, []).append(place)
 
-    def search(self, query: str, most: int = 10) -> list[Hit]:
-        """The tools that fit best, the best first; those whose name was said before all others."""
+    def search(
+        self, query: str, most: int = 10, among: AbstractSet[int] | None = None
+    ) -> list[Hit]:
+        """The tools that fit best, the best first; those whose name was said before all others.
+
+        `among` are the places that count, where not all of them do.
+        """
         query = query[:_LONGEST_QUERY]
         said = _weighted(query)
         scores: dict[int, float] = {}
@@ -104,6 +110,8 @@ class Index:
                     scores[place] = scores.get(place, 0.0) + weight * score
         for place in self._exact(query):
             scores[place] = scores.get(place, 0.0) + _EXACT
+        if among is not None:
+            scores = {place: scores[place] for place in among & scores.keys()}
         likely = nlargest(max(most, _LOOKED_AT), scores.items(), key=_rank)
         better = ((place, score * self._named_in(said, place)) for place, score in likely)
         return [Hit(place, score) for place, score in nlargest(most, better, key=_rank)]

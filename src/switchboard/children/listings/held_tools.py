@@ -1,6 +1,6 @@
 """Tools that a server has changed since they were pinned: their words are told to nobody."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from switchboard.children.server_launches import ServerLaunches
@@ -10,9 +10,28 @@ from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
 from switchboard.core.tools import ToolSpec
 
-# Which of the launches of one server's tools are held.
-Held = Callable[[Sequence[Launch]], Awaitable[AbstractSet[ToolSpec]]]
-_NONE: AbstractSet[ToolSpec] = frozenset()
+# Which of one server's tools are held, by their names.
+Held = Callable[[Mapping[str, Launch]], Awaitable[AbstractSet[str]]]
+_NONE: AbstractSet[str] = frozenset()
+
+
+class _Launches(Mapping[str, Launch]):
+    """The launches of a server's tools, made when they are looked at: few tools are pinned."""
+
+    def __init__(self, names: Mapping[str, object], launch: Callable[[str], Launch]) -> None:
+        self._names = names
+        self._launch = launch
+
+    def __getitem__(self, name: str) -> Launch:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._launch(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 async def held_tools(
@@ -20,9 +39,12 @@ async def held_tools(
     launches: ServerLaunches,
     children: ChildSource,
     session: Session,
-    tools: Iterable[tuple[ToolSpec, str]],
-) -> AbstractSet[ToolSpec]:
-    """Those of a server's tools that are held, for this session. Each comes with its own name."""
+    *,
+    names: Mapping[str, object],
+    # A tool of such a name, and its own name.
+    tool: Callable[[str], tuple[ToolSpec, str]],
+) -> AbstractSet[str]:
+    """Those of a server's tools that are held, for this session."""
     if held is None:
         return _NONE
     if children.accounts is not None:
@@ -33,4 +55,4 @@ async def held_tools(
             return _NONE
     if children.trees is not None:
         launches = children.trees.launches(session, launches)
-    return await held([launches.named(tool, own) for tool, own in tools])
+    return await held(_Launches(names, lambda name: launches.named(*tool(name))))

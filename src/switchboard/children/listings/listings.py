@@ -31,6 +31,8 @@ class Listings:
         self._told: dict[Kind, Listing] = {}
         # The kinds of which it is known what an earlier process listed, if it ever did.
         self.looked_up: set[Kind] = set()
+        # Why a kind could not be listed when it was last asked for.
+        self.failures: dict[Kind, Fault] = {}
         # Called with the feature whose listings are not what they were.
         self.on_changed: Callable[[str], None] = lambda _: None
         # The features whose change was announced just now, each with whether it changed since.
@@ -88,8 +90,11 @@ class Listings:
     def _got(self, kind: Kind, task: "asyncio.Task[Any]") -> None:
         if self._fetching.get(kind) is task:
             del self._fetching[kind]
-        if not task.cancelled():
-            task.exception()
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, Fault):
+            self.failures[kind] = fault
+        else:
+            self.failures.pop(kind, None)
 
     def changed(self, feature: str) -> None:
         """The child says so: whoever asks next gets its listings of this feature anew."""

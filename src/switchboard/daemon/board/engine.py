@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from functools import partial
@@ -25,7 +25,6 @@ from switchboard.core.ports import Directory, Events, Next, Provider, TaskProvid
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
-from switchboard.core.tools import ToolSpec
 from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.call_books import BoardCalls
@@ -291,7 +290,7 @@ class Engine:
             workspace=settings.workspace,
         )
 
-    async def _held(self, settings: Settings, launches: Sequence[Launch]) -> AbstractSet[ToolSpec]:
+    async def _held(self, settings: Settings, launches: Mapping[str, Launch]) -> AbstractSet[str]:
         """Nothing where that cannot be known: what is called is judged in any case."""
         try:
             return await self._open_guard(settings).held(launches, self._hide.in_question)

@@ -5,7 +5,7 @@ them; trust for a session is in memory and ends with the session.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -26,7 +26,6 @@ from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, AuditStore
-from switchboard.core.tools import ToolSpec
 from switchboard.settings.consent.own_code import own_code
 
 
@@ -92,7 +91,7 @@ class Guard:
         )
         return Gates(approval, self.audit)
 
-    async def held(self, launches: Sequence[Launch], hide: Redact) -> frozenset[ToolSpec]:
+    async def held(self, launches: Mapping[str, Launch], hide: Redact) -> frozenset[str]:
         """Those tools of a server that it has changed, and that nobody has looked at."""
         return await Pins(self.approvals, by_value=hide).held_among(launches)
 

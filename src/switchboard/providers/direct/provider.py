@@ -121,14 +121,20 @@ class DirectProvider:
         """The tools without those that are held."""
         if self._held is None:
             return index.offers
-        by_server: dict[DirectExposure, list[tuple[ToolSpec, str]]] = {}
+        by_server: dict[DirectExposure, dict[str, tuple[ToolSpec, str]]] = {}
         for spec, place in index.places.items():
-            by_server.setdefault(place.exposure, []).append((spec, place.own))
+            by_server.setdefault(place.exposure, {})[spec.name] = (spec, place.own)
         held: set[ToolSpec] = set()
         for exposure, tools in by_server.items():
-            held |= await held_tools(
-                self._held, exposure.launches, exposure.children, session, tools
+            names = await held_tools(
+                self._held,
+                exposure.launches,
+                exposure.children,
+                session,
+                names=tools,
+                tool=tools.__getitem__,
             )
+            held |= {tools[name][0] for name in names}
         return (
             tuple(each for each in index.offers if each.spec not in held) if held else index.offers
         )

@@ -37,9 +37,10 @@ def schemas(found: Sequence[KnownTool]) -> str:
     ).decode()
 
 
-def nothing_found(servers: Sequence[str]) -> str:
-    """That nothing fits, and what there is."""
-    return f"No tool matches. Servers: {', '.join(servers) or 'none'}."
+def nothing_found(servers: Sequence[str], unknown: str = "") -> str:
+    """That nothing fits, or that there is no such server; and what there is."""
+    said = f"No server {unknown!r}." if unknown else "No tool matches."
+    return f"{said} Servers: {', '.join(servers) or 'none'}."
 
 
 def right_way(each: KnownTool) -> str:

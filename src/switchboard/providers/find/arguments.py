@@ -14,6 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 T = TypeVar("T", bound=Struct)
 
 MOST_CALLS = 32
+_LONGEST_NAME = 512
 _MOST_FOUND = 50
 
 
@@ -77,6 +78,8 @@ def read_calls(raw: Raw) -> WantedCall | list[WantedCall]:
 def _one(wanted: _OneCall) -> WantedCall:
     if not wanted.tool:
         raise _invalid("`tool` is missing", _HINT)
+    if len(wanted.tool) > _LONGEST_NAME:
+        raise _invalid(f"`tool` is longer than {_LONGEST_NAME} letters", _HINT)
     if wanted.arguments is UNSET:
         return WantedCall(wanted.tool, None if wanted.args is UNSET else wanted.args)
     if wanted.args is not UNSET:

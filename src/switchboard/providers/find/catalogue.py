@@ -1,7 +1,9 @@
 """Everything that a session may call, as it is found and named."""
 
-from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -11,12 +13,13 @@ from switchboard.core.addresses import address_of, server_of
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Offer
 from switchboard.core.tools import ToolSpec
-from switchboard.search.finder import Finder, Findings, FoundTool
-from switchboard.search.words import squeezed
+from switchboard.search.finder import Finder, FoundTool
+from switchkit.suggest import did_you_mean
 
-# A name that differs by no more is a slip of the pen.
-_CLOSE = 0.9
 _SHOWN = 8
+_SEPARATORS = re.compile(r"[\s_./:-]+")
+# `v1_1` is not `v11`.
+_NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d)_|_(?!\d)")
 
 
 class KnownTool(Struct, frozen=True, eq=False):
@@ -28,104 +31,137 @@ class KnownTool(Struct, frozen=True, eq=False):
     spec: ToolSpec
     # The suite that it is called through.
     via: ToolSpec | None = None
+    # Nobody is told of it, and its suite says why to who calls it.
+    is_withheld: bool = False
+
+    @property
+    def name(self) -> str:
+        """What its server calls it."""
+        return self.spec.name if self.via is not None else self.address
 
 
 class Catalogue:
     """The tools of one session, in the order in which they are offered."""
 
-    def __init__(self, offers: Iterable[Offer]) -> None:
-        self.tools = tuple(_known(offer, offer.spec) for offer in offers if offer.spec is not None)
+    def __init__(self, offers: Iterable[Offer], texts: Mapping[str, str]) -> None:
+        """`texts` are what servers say of themselves."""
+        offers = tuple(offers)
+        self._every = [known for offer in offers if (known := _known(offer)) is not None]
+        self._texts = texts
+        self.tools = tuple(each for each in self._every if not each.is_withheld)
         self.servers = tuple(dict.fromkeys(each.server for each in self.tools if each.server))
-        self._finder: Finder | None = None
-        self._places: dict[str, KnownTool] = {each.address: each for each in self.tools}
+        # How many of each server were changed, and are not told of before somebody has looked.
+        self.changed = Counter(
+            server_of(each.owner) for each in offers if each.withheld == "changed"
+        )
 
-    def find(self, query: str, server: str, most: int) -> tuple[Findings, list[KnownTool]]:
-        """What fits, as it was found and as it is called."""
-        if self._finder is None:
-            self._finder = Finder([_searched(each) for each in self.tools])
-        findings = self._finder.find(query, server, most)
-        return findings, [self._places[each.tool.address] for each in findings.found]
+    def finder(self) -> Finder:
+        """The search over them. For a thread: of many tools it takes seconds."""
+        return Finder([_searched(each) for each in self.tools], self._texts)
 
-    def named(self, name: str, *, is_reading: bool) -> KnownTool:
-        """The tool of a name: `server.tool`, or its own name where no other has it."""
-        said = squeezed(name)
-        for spelled in (
-            [each for each in self.tools if name in (each.address, each.spec.name)],
-            [each for each in self.tools if said in _spellings(each)],
+    def named(self, name: str) -> KnownTool | None:
+        """The tool of a name: `server.tool`, or its own name where no other has it.
+
+        Case and separators make no difference. Whatever else differs is another name, which is
+        only suggested: what runs is what was said.
+        """
+        for found in (
+            self._addresses.get(name),
+            self._names.get(name),
+            self._spelled.get(_spelling(name)),
         ):
-            exact = [each for each in spelled if each.address == name]
-            if len(exact or spelled) == 1:
-                return (exact or spelled)[0]
-            if spelled:
-                raise _several(name, spelled)
-        near = self._near(name)
-        # Whoever means to write says what; to read by a slip of the pen does no harm.
-        if is_reading and len(near) == 1 and near[0].spec.effects.only_reads:
-            return near[0]
-        raise self._unknown(name, near)
+            if found is not None and len(found) == 1:
+                return found[0]
+            if found is not None:
+                raise _several(name, found)
+        return None
 
-    def _near(self, name: str) -> list[KnownTool]:
-        said = squeezed(name)
-        return [
-            each
-            for each in self.tools
-            if any(SequenceMatcher(None, said, own).ratio() >= _CLOSE for own in _spellings(each))
-        ]
+    def near(self, name: str) -> str:
+        """The address that was most likely meant by a name that nothing has. For a thread."""
+        return did_you_mean(name, (each.address for each in self.tools))
 
-    def _unknown(self, name: str, near: Sequence[KnownTool]) -> Fault:
-        likely = [each.address for each in near] or [
-            found.tool.address for found in self.find(name, "", 3)[0].found
-        ]
-        hint = f"did you mean {_either(likely)}?" if likely else "find it with `find_tool`"
-        return Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{name}`", hint=hint)
+    @cached_property
+    def _addresses(self) -> Mapping[str, Sequence[KnownTool]]:
+        return _grouped((each.address, each) for each in self._every)
+
+    @cached_property
+    def _names(self) -> Mapping[str, Sequence[KnownTool]]:
+        return _grouped((each.name, each) for each in self._every)
+
+    @cached_property
+    def _spelled(self) -> Mapping[str, Sequence[KnownTool]]:
+        return _grouped((said, each) for each in self._every for said in _spellings(each))
 
 
 def known_at(address: str, offers: Iterable[Offer]) -> KnownTool | None:
     """The tool of a suite with exactly this address."""
+    server, _, tool = address.partition(".")
     for offer in offers:
-        is_it = offer.via is not None and address_of(offer.via.name, offer.name) == address
-        if is_it and offer.spec is not None:
-            return _known(offer, offer.spec)
+        is_it = offer.name == tool and offer.via is not None and server_of(offer.via.name) == server
+        if is_it:
+            return _known(offer)
     return None
 
 
-def _known(offer: Offer, spec: ToolSpec) -> KnownTool:
-    if offer.via is None:
-        return KnownTool(address=offer.name, server=offer.owner, spec=spec)
+def unknown_tool(name: str, likely: Sequence[str]) -> Fault:
+    """Nothing has this name."""
+    hint = f"did you mean {_either(likely)}?" if likely else "find it with `find_tool`"
+    return Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{name}`", hint=hint)
+
+
+def _known(offer: Offer) -> KnownTool | None:
+    if offer.spec is None:
+        return None
     via = offer.via
     return KnownTool(
-        address=address_of(via.name, offer.name), server=server_of(via.name), spec=spec, via=via
+        address=offer.name if via is None else address_of(via.name, offer.name),
+        server=offer.owner if via is None else server_of(via.name),
+        spec=offer.spec,
+        via=via,
+        is_withheld=bool(offer.withheld),
     )
 
 
 def _searched(each: KnownTool) -> FoundTool:
     spec = each.spec
     text = f"{spec.title} {spec.description}" if spec.title else spec.description
-    return FoundTool(each.server if each.via else "", _name(each), text, _schema(spec))
+    return FoundTool(each.server, each.name, text, _schema(spec))
 
 
 def _schema(spec: ToolSpec) -> dict[str, Any]:
     try:
         return msgspec.json.decode(spec.input_schema, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return {}
 
 
-def _name(each: KnownTool) -> str:
-    return each.address.removeprefix(f"{each.server}.") if each.via is not None else each.address
+def _spelling(name: str) -> str:
+    """A name in any case and with any separators. Letters that look alike are not the same."""
+    if not name.isascii():
+        return name
+    return _NOT_BETWEEN_DIGITS.sub("", _SEPARATORS.sub("_", name)).lower()
 
 
-def _spellings(each: KnownTool) -> tuple[str, ...]:
-    suite = () if each.via is None else (squeezed(each.via.name + _name(each)),)
-    return (squeezed(each.address), squeezed(_name(each)), *suite)
+def _spellings(each: KnownTool) -> set[str]:
+    names = {each.address, each.name}
+    if each.via is not None:
+        names.add(f"{each.via.name}.{each.name}")
+    return {_spelling(name) for name in names}
+
+
+def _grouped(named: Iterable[tuple[str, KnownTool]]) -> Mapping[str, Sequence[KnownTool]]:
+    found: dict[str, list[KnownTool]] = {}
+    for name, each in named:
+        found.setdefault(name, []).append(each)
+    return found
 
 
 def _several(name: str, found: Sequence[KnownTool]) -> Fault:
     return Fault(
         FaultCode.INVALID_ARGUMENT,
         "ambiguous-tool",
-        f"several servers have a tool `{name}`",
-        hint=f"call {_either([each.address for each in found])}",
+        f"several tools are called `{name}`",
+        hint=f"call {_either([each.address for each in found if not each.is_withheld])}",
     )
 
 

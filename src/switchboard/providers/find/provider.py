@@ -1,5 +1,6 @@
 """Finds tools, and turns calls by their address into calls of exactly these tools."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from switchboard.core.calls import Call, Outcome, TextBlock
 from switchboard.core.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.identity_cache import IdentityCache
+from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Directory, Next
 from switchboard.core.sessions import Session
@@ -27,7 +29,12 @@ from switchboard.providers.find.arguments import (
     read_calls,
     read_find,
 )
-from switchboard.providers.find.catalogue import Catalogue, KnownTool, known_at
+from switchboard.providers.find.catalogue import (
+    Catalogue,
+    KnownTool,
+    known_at,
+    unknown_tool,
+)
 from switchboard.providers.find.ranking import Ranking
 from switchboard.providers.find.several import run_all
 from switchboard.providers.find.specs import CALL, FIND, PROVIDER, READ
@@ -43,9 +50,13 @@ from switchboard.results.borrowing import (
     resolve,
 )
 from switchboard.results.store import ResultStore
+from switchboard.search.finder import Finder
 
 # What is told of a value that was taken from a result: its words are not repeated.
 _MASK = "the value"
+# Each is as large as all tools together.
+_MOST_CATALOGUES = 4
+_SUGGESTED = 3
 # Checks that are kept; a catalogue that changes has other definitions.
 _MOST_CHECKS = 1_024
 
@@ -72,7 +83,9 @@ class FindProvider:
         self._directory = directory
         self._road = road
         self._results = results
-        self._catalogues: IdentityCache[Catalogue] = IdentityCache()
+        self._catalogues: IdentityCache[Catalogue] = IdentityCache(_MOST_CATALOGUES)
+        self._finders: IdentityCache[asyncio.Task[Finder]] = IdentityCache(_MOST_CATALOGUES)
+        self._tasks = TaskSet()
         self._checks: dict[ToolSpec, ArgumentsCheck] = {}
 
     def specs(self) -> Sequence[ToolSpec]:
@@ -94,16 +107,13 @@ class FindProvider:
             if may_refer(bytes(call.arguments)):
                 check_together(self._lent_to_each(wanted, call.session))
             return call
-        is_reading = call.tool.name == READ
-        known = await self._told(wanted.tool, call)
-        if known is None:
-            known = await self._named(wanted.tool, call, is_reading=is_reading)
+        known = await self._told(wanted.tool, call) or await self._named(wanted.tool, call)
         args, borrowed = await self._arguments(known, wanted, call)
         return replace(
             call,
             tool=known.via or known.spec,
             arguments=_for_suite(known, args) if known.via is not None else args,
-            writing_face=CALL if is_reading else "",
+            writing_face=CALL if call.tool.name == READ else "",
             borrowed=borrowed,
         )
 
@@ -113,14 +123,24 @@ class FindProvider:
         offers = await self._directory().offers("subtools", call.session, call.channel, server)
         return known_at(address, offers)
 
-    async def _named(self, name: str, call: Call, *, is_reading: bool) -> KnownTool:
+    async def _named(self, name: str, call: Call) -> KnownTool:
+        # By its name also one that is listed to nobody, because its server has changed it.
+        spec = await self._directory().tool(name, call.session, call.channel)
+        if spec is not None:
+            return KnownTool(address=name, server="", spec=spec)
         catalogue = await self._catalogue(call.session, call.channel)
-        try:
-            return catalogue.named(name, is_reading=is_reading)
-        except Fault as unknown:
-            # Nobody knows what a server has that could not be asked.
-            fault = self._unheard.fault(call.session, name.partition(".")[0])
-            raise fault or unknown from None
+        known = await asyncio.to_thread(catalogue.named, name)
+        if known is not None:
+            return known
+        # Nobody knows what a server has that could not be asked.
+        fault = self._unheard.fault(call.session, name.partition(".")[0])
+        if fault is not None:
+            raise fault
+        likely = [near] if (near := await asyncio.to_thread(catalogue.near, name)) else []
+        if not likely:
+            findings = (await self._finder(catalogue)).find(name, most=_SUGGESTED)
+            likely = [catalogue.tools[each.place].address for each in findings.found]
+        raise unknown_tool(name, likely)
 
     async def _arguments(
         self, known: KnownTool, wanted: WantedCall, call: Call
@@ -130,16 +150,19 @@ class FindProvider:
         Raises a fault that says how it is called.
         """
         try:
-            schema: object = msgspec.json.decode(known.spec.input_schema)
+            # The words of a tool that nobody is told of are not told by its faults either.
+            declared = b"{}" if known.is_withheld else known.spec.input_schema
+            schema: object = msgspec.json.decode(declared)
             written = object_of(wanted.args)
             lent = self._lent(known, written, schema, call)
             if lent.is_much and self._results is not None:
-                work = partial(self._filled, known.spec, written, schema, lent)
+                work = partial(self._filled, known, written, schema, lent)
                 resolved, args = await self._results.room.read(call.session.holder, work)
             else:
-                resolved, args = self._filled(known.spec, written, schema, lent)
+                resolved, args = self._filled(known, written, schema, lent)
         except Fault as fault:
-            fault.details = {**fault.details, "call it as": right_way(known)}
+            if not known.is_withheld:
+                fault.details = {**fault.details, "call it as": right_way(known)}
             raise
         return args, resolved.borrowed
 
@@ -165,12 +188,13 @@ class FindProvider:
                 continue
 
     def _filled(
-        self, spec: ToolSpec, written: dict[str, Any], schema: object, lent: Lent
+        self, known: KnownTool, written: dict[str, Any], schema: object, lent: Lent
     ) -> tuple[Resolved, Raw]:
         """The arguments with what is kept in place of what stands for it, and as they are sent."""
         resolved = resolve(written, lent)
         args = Raw(encode(fitted(object_of(resolved.args), schema)))
-        self._check(spec, resolved)(args)
+        if not known.is_withheld:
+            self._check(known.spec, resolved)(args)
         return resolved, args
 
     def _check(self, spec: ToolSpec, resolved: Resolved) -> ArgumentsCheck:
@@ -193,11 +217,15 @@ class FindProvider:
             assert isinstance(wanted, list), "a single call is narrowed to its tool"
             return await run_all(call, wanted, self._road())
         asked = read_find(call.arguments)
+        server = asked.server or ""
         catalogue = await self._catalogue(call.session, call.channel)
-        findings, found = catalogue.find(asked.query, asked.server or "", asked.limit or 0)
-        unheard = self._unheard.told(call.session, asked.server or "")
+        finder = await self._finder(catalogue)
+        findings = finder.find(asked.query, server, asked.limit or 0)
+        found = [catalogue.tools[each.place] for each in findings.found]
+        unheard = self._unheard.told(call.session, server, catalogue.changed)
         if not found:
-            return _said(nothing_found(catalogue.servers), unheard)
+            is_known = not server or finder.knows(server) or self._unheard.knows(server)
+            return _said(nothing_found(catalogue.servers, "" if is_known else server), unheard)
         is_whole = asked.detail == "schema"
         told = schemas(found) if is_whole else signatures(found, is_sure=findings.is_sure)
         return _said(told, unheard)
@@ -209,9 +237,23 @@ class FindProvider:
         # Who shows tools through others has nothing of its own to call.
         suites = {each.via.provider for each in subtools if each.via is not None}
         own = [each for each in tools if each.provider not in {*suites, PROVIDER}]
-        return self._catalogues.get((*own, *subtools), lambda: Catalogue((*own, *subtools)))
+        greetings = self._unheard.greetings(session)
+        return self._catalogues.get(
+            (*own, *subtools, *greetings.values()),
+            lambda: Catalogue(
+                (*own, *subtools), {name: each.instructions for name, each in greetings.items()}
+            ),
+        )
+
+    async def _finder(self, catalogue: Catalogue) -> Finder:
+        """The search over a catalogue, made once, and while everybody else goes on."""
+        making = self._finders.get(
+            (catalogue,), lambda: self._tasks.start(asyncio.to_thread(catalogue.finder))
+        )
+        return await asyncio.shield(making)
 
     async def aclose(self) -> None:
+        await self._tasks.aclose()
         await self._ranking.aclose()
 
 

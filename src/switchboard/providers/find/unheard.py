@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from switchboard.children.child import Child
+from switchboard.children.greeting import Greeting
 from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.addresses import server_of
 from switchboard.core.faults import Fault, FaultCode
@@ -16,6 +18,7 @@ from switchboard.providers.context import Context
 
 # Every search tells of them, so they are told in a few words.
 _MOST_NAMED = 5
+_NONE: Mapping[str, int] = {}
 _DOCTOR = "`switchboard doctor --deep`"
 
 
@@ -40,8 +43,21 @@ class Unheard:
         self._sources = sources
         self._counts = _counted(waiting, left_out)
 
-    def told(self, session: Session, server: str = "") -> str:
-        """A line about those that a search did not go through; nothing where it met all of them."""
+    def knows(self, server: str) -> bool:
+        """Whether there is such a server, by its own name or by that of its suite."""
+        return server in self._sources or server_of(server) in self._sources
+
+    def greetings(self, session: Session) -> dict[str, Greeting]:
+        """What those servers said of themselves that run."""
+        children = ((name, each.shown_to(session)) for name, each in self._sources.items())
+        return {name: child.connection.greeting for name, child in children if child is not None}
+
+    def told(self, session: Session, server: str = "", changed: Mapping[str, int] = _NONE) -> str:
+        """A line about what a search did not go through; nothing where it met everything.
+
+        `changed` counts the tools of each server that nobody is told of.
+        """
+        server = server_of(server) if server and server not in self._sources else server
         lacks = [
             lack
             for name, source in self._sources.items()
@@ -51,6 +67,9 @@ class Unheard:
         said = [f"{each.server} ({each.why})" for each in lacks[:_MOST_NAMED]]
         if len(lacks) > _MOST_NAMED:
             said.append(f"{len(lacks) - _MOST_NAMED} more ({_DOCTOR})")
+        held = changed.get(server, 0) if server else sum(changed.values())
+        if held:
+            said.append(f"{_counted_tools(held)} changed by their server (`switchboard approvals`)")
         said += self._counts
         return f"Not searched: {'; '.join(said)}." if said else ""
 
@@ -69,7 +88,7 @@ class Unheard:
                 f"`{server}` has not listed its tools yet",
                 hint="call again in a moment",
             )
-        return child.connection.last_fault
+        return _failure(child)
 
 
 def unheard_of(context: Context) -> Unheard:
@@ -98,15 +117,20 @@ def _lack(name: str, source: ChildSource, session: Session) -> Iterator[_Lack]:
         return
     if child.listings.shown("tools") is not None:
         return
-    fault = child.connection.last_fault
+    fault = _failure(child)
     if child.listings.is_asked("tools"):
         yield _Lack(name, "still starting: search again in a moment")
-    elif child.is_running:
+    elif child.is_running and fault is None:
         yield _Lack(name, f"lists no tools: {_DOCTOR}")
     elif fault is not None and fault.code is FaultCode.UNAUTHENTICATED:
         yield _Lack(name, f"needs a login: {_typed(fault.hint)}")
     elif fault is not None:
         yield _Lack(name, f"failed, {fault.reason}: {_DOCTOR}")
+
+
+def _failure(child: Child) -> Fault | None:
+    """Why it lists nothing: it could not be started, or what it lists cannot be taken."""
+    return child.listings.failures.get("tools") or child.connection.last_fault
 
 
 def _typed(hint: str) -> str:
@@ -120,6 +144,10 @@ def _counted(waiting: int, left_out: int) -> list[str]:
     if left_out:
         told.append(f"{_servers(left_out)} left out (`switchboard doctor`)")
     return told
+
+
+def _counted_tools(count: int) -> str:
+    return "1 tool" if count == 1 else f"{count} tools"
 
 
 def _servers(count: int) -> str:

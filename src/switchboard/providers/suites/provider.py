@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from switchboard.children.child import Child
 from switchboard.children.inbound.sizes import definition_too_large
 from switchboard.children.listings.collector import ListingCollector
 from switchboard.children.listings.held_tools import Held, held_tools
-from switchboard.children.listings.listing import Listing, ToolListing
+from switchboard.children.listings.listing import ToolListing
 from switchboard.children.results import passed_through, with_root
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.trees.tree_choice import placed, settled
@@ -38,6 +39,7 @@ from switchboard.providers.suites.arguments import (
 from switchboard.providers.suites.choosing import chosen, chosen_launches
 from switchboard.providers.suites.faces import reading_name
 from switchboard.providers.suites.natural.query import NAME, read_query
+from switchboard.providers.suites.offered import own_offers, subtool_offers
 from switchboard.providers.suites.results import outcome_from_result, with_choice
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
@@ -87,6 +89,7 @@ class SuitesProvider:
         self._model = model
         self._collector = ListingCollector(announce)
         self._offered: IdentityCache[tuple[Offer, ...]] = IdentityCache()
+        self._reduced: IdentityCache[ToolListing] = IdentityCache()
 
     def specs(self) -> Sequence[ToolSpec]:
         return tuple(suite.spec for suite in self._suites.values())
@@ -101,20 +104,20 @@ class SuitesProvider:
             session = await settled(self._following, session, channel)
         shown = [each for each in self._shown if not wanted or server_of(each.spec.name) == wanted]
         asked = [suite for suite in shown if not suite.asks_nobody]
-        found = await self._collector.collect("tools", asked, session, channel)
-        if self._held is not None:
-            found = [
-                (suite, await self._unheld(suite, session, cast("ToolListing", listing)))
-                for suite, listing in found
-            ]
-        for suite, listing in found:
+        collected = await self._collector.collect("tools", asked, session, channel)
+        found = [(suite, cast("ToolListing", listing)) for suite, listing in collected]
+        held = [await self._held_names(suite, session, listing) for suite, listing in found]
+        for (suite, listing), names in zip(found, held, strict=True):
             child = suite.children.shown_to(session)
             # One that does not run was learned from when it did.
             if child is not None and child.is_running and suite.children.trees is None:
                 about = child.connection.greeting
-                self._learner.learn(suite.spec.name, about, cast("ToolListing", listing))
+                known = self._without(listing, names)
+                self._learner.learn(suite.spec.name, about, known)
         return self._offered.get(
-            chain.from_iterable(found), lambda: (*_own(shown), *_subtools(found)), kind=wanted
+            chain.from_iterable(found),
+            lambda: (*own_offers(shown), *subtool_offers(found, held)),
+            kind=encode([wanted, held]).decode(),
         )
 
     async def narrow(self, call: Call) -> Call:
@@ -198,17 +201,32 @@ class SuitesProvider:
 
     async def _unheld(self, suite: Suite, session: Session, listing: ToolListing) -> ToolListing:
         """The listing without the tools that are held."""
-        if self._held is None:
+        return self._without(listing, await self._held_names(suite, session, listing))
+
+    async def _held_names(
+        self, suite: Suite, session: Session, listing: ToolListing
+    ) -> tuple[str, ...]:
+        held = await held_tools(
+            self._held,
+            suite.launches,
+            suite.children,
+            session,
+            names=listing.tools,
+            tool=lambda name: (suite.known(name, listing), name),
+        )
+        return tuple(sorted(held))
+
+    def _without(self, listing: ToolListing, names: tuple[str, ...]) -> ToolListing:
+        """The same listing each time, for whoever makes something of it."""
+        if not names:
             return listing
-        specs = ((suite.listed(name, listing), name) for name in listing.tools)
-        tools = [(spec, name) for spec, name in specs if spec is not None]
-        held = await held_tools(self._held, suite.launches, suite.children, session, tools)
-        if not held:
-            return listing
-        names = {spec.name for spec in held}
-        return ToolListing(
-            entries={name: raw for name, raw in listing.entries.items() if name not in names},
-            tools={name: tool for name, tool in listing.tools.items() if name not in names},
+        return self._reduced.get(
+            (listing,),
+            lambda: ToolListing(
+                entries={name: raw for name, raw in listing.entries.items() if name not in names},
+                tools={name: tool for name, tool in listing.tools.items() if name not in names},
+            ),
+            kind=encode(names).decode(),
         )
 
     def launch(self, call: Call) -> Launch | Coroutine[Any, Any, Launch] | None:
@@ -318,32 +336,6 @@ class SuitesProvider:
 
 def _said(text: str) -> Outcome:
     return Outcome(blocks=(TextBlock(text),))
-
-
-def _own(suites: Iterable[Suite]) -> Iterator[Offer]:
-    for suite in suites:
-        for spec in suite.own_tools:
-            yield Offer(
-                name=spec.name,
-                provider=PROVIDER,
-                owner=suite.spec.name,
-                spec=spec,
-                via=suite.spec,
-            )
-
-
-def _subtools(found: Iterable[tuple[Suite, Listing]]) -> Iterator[Offer]:
-    for suite, listing in found:
-        tools = cast("ToolListing", listing)
-        for name in tools.tools:
-            if suite.shows(name) and not suite.is_natural(name, tools):
-                yield Offer(
-                    name=name,
-                    provider=PROVIDER,
-                    owner=suite.spec.name,
-                    spec=suite.listed(name, tools),
-                    via=suite.spec,
-                )
 
 
 def _found(suite: Suite, subtool: str, listing: ToolListing) -> list[str]:

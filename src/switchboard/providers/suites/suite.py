@@ -159,9 +159,13 @@ class Suite:
 
     def listed(self, name: str, listing: ToolListing) -> ToolSpec | None:
         """The exact tool with everything that the child says of it; the same as long as it is."""
+        return self.known(name, listing) if name in listing.tools else None
+
+    def known(self, name: str, listing: ToolListing) -> ToolSpec:
+        """The same of a tool that the child is known to list."""
         specs = self._listed.get((listing,), dict[str, ToolSpec])
-        entry = listing.tools.get(name)
-        if name not in specs and entry is not None:
+        if name not in specs:
+            entry = listing.tools[name]
             specs[name] = ToolSpec(
                 name=name,
                 provider=self.spec.provider,
@@ -174,7 +178,7 @@ class Suite:
                 origin=self.spec.origin,
                 listed=listing.entries[name],
             )
-        return specs.get(name)
+        return specs[name]
 
     def news(self, holder: str, instructions: str) -> str:
         """The instructions of its server, for a client that has not been told them yet."""
