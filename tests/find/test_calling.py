@@ -232,3 +232,9 @@ async def test_suites_are_listed_while_they_fit(gate: Gate) -> None:
         assert 1 <= len(suites) < 9
         assert list(first) == [*suites, "find_tool", "call_tool", "call_read_only_tool"]
         assert first == again
+    # What is listed in any case is paid for too.
+    gate.workspace.config_json({"results": {"inlineTokens": 500, "handles": "always"}})
+    async with gate.window() as client:
+        tools = await client.tools()
+        assert "read_result" in tools
+        assert 0 < sum(name.endswith("_suite") for name in tools) < len(suites)

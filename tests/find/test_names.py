@@ -1,4 +1,4 @@
-"""A tool runs by its name alone: what is only like it is suggested, and what is withheld says why."""
+"""A tool runs by its name alone. What is like it is suggested, and what is withheld says why."""
 
 import json
 from typing import Any

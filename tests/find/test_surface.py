@@ -3,14 +3,23 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from msgspec.json import encode
 
+from fakes.calls import a_session
 from find.people import run_agreeing
 from gate.ground import Era, Gate
 from support.mcp_stdio import text_of
 from support.processes import mentioning, until_true
+from support.tokenizer import tokens
 from support.workspace import Json, child_command, server
+from switchboard.children.listings.kept_words import KeptWords
+from switchboard.core.tools import Outline, ToolSpec
+from switchboard.providers.find.specs import find_specs
+from switchboard.providers.find.surface import Surface
+from switchboard.providers.recall.specs import read_spec
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 WRITES, READS = "call_tool", "call_read_only_tool"
@@ -254,3 +263,27 @@ async def test_a_face_that_only_reads_is_listed_with_its_suite_or_not_at_all(
         # All tools of both are told, so that one face alone would say nothing.
         shown.append(every & set(tools))
     assert shown == [set(), set(), every]
+
+
+def test_what_every_listing_pays_for_is_told_in_few_words() -> None:
+    """With the signatures of the six reference servers, it is what one trip may cost."""
+    told = [*find_specs(), read_spec(is_borrowed=True)]
+    costs = [
+        tokens(
+            encode({"name": each.name, "about": each.description, "in": each.input_schema}).decode()
+        )
+        for each in told
+    ]
+    assert sum(costs) <= 320
+
+
+def test_no_description_is_longer_than_hosts_show(tmp_path: Path) -> None:
+    """Claude Code cuts one after 2,048 letters, in the middle of a signature."""
+    for length in range(20, 60):
+        outlines = tuple(Outline("t" * length, f"{number:0{length}}()") for number in range(200))
+        suite = ToolSpec(name="s_suite", provider="suites", behind=lambda _, each=outlines: each)
+        specs = Surface([suite, *find_specs()], 50_000, KeptWords(str(tmp_path))).arranged(
+            [suite, *find_specs()]
+        )
+        [told] = [each.described_to(a_session()) for each in specs if each.name == WRITES]
+        assert 1_900 < len(told) <= 2_048

@@ -26,17 +26,23 @@ _FIND_SCHEMA = {
     },
     "required": ["query"],
 }
-_ONE_CALL = {"tool": {"type": "string", "description": "server.tool"}, "args": {"type": "object"}}
+_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+_CALLS = {"type": "array", "items": _OBJECT}
 _CALL_SCHEMA = {
     "type": "object",
     "properties": {
-        **_ONE_CALL,
+        "tool": {**_TEXT, "description": "server.tool"},
+        "args": _OBJECT,
         "calls": {
-            "type": "array",
-            "description": "several independent calls instead: [{tool, args}]",
-            "items": {"type": "object"},
+            **_CALLS,
+            "description": "several independent calls: [{tool, args}]",
         },
     },
+}
+# The same again: what each is for is told once.
+_READ_SCHEMA = {
+    "type": "object",
+    "properties": {"tool": _TEXT, "args": _OBJECT, "calls": _CALLS},
 }
 
 
@@ -46,8 +52,8 @@ def find_specs() -> Iterator[ToolSpec]:
         name=FIND,
         provider=PROVIDER,
         description=(
-            "Find tools by what they do. Search for one step of a task at a time. Answers"
-            f" signatures, for `{CALL}`."
+            "Find tools by what they do, one step of a task at a time. Answers signatures for"
+            f" `{CALL}`."
         ),
         input_schema=Raw(encode(_FIND_SCHEMA)),
         effects=_READS,
@@ -66,7 +72,7 @@ def find_specs() -> Iterator[ToolSpec]:
         name=READ,
         provider=PROVIDER,
         description=f"`{CALL}` for tools that only read.",
-        input_schema=Raw(encode(_CALL_SCHEMA)),
+        input_schema=Raw(encode(_READ_SCHEMA)),
         effects=_READS,
         check=checked_when_read,
         search_hint=_HINT,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # What a description may grow to once its server is known; see the words of suites.
 _ROOM_TO_GROW = 60
-# Claude Code cuts a description after 2,048 letters.
-_MOST_LETTERS = 2_000
+# Claude Code cuts a description after so many letters.
+_MOST_LETTERS = 2_048
 # No suite says what a tool is for that is in none. One whose line is longer is better found.
 _SUMMARY, _LONGEST_LINE = 60, 240
 _HEADS = {CALL: " Known already:", READ: " Known already:"}
@@ -63,8 +63,16 @@ class Surface:
 
     def __init__(self, specs: Sequence[ToolSpec], tokens: int, kept: KeptWords) -> None:
         self._specs = [spec for spec in specs if spec.provider != PROVIDER and not spec.is_needed]
+        # What is listed in any case. What finds and calls is beside the budget.
+        self._needed = [spec for spec in specs if spec.provider != PROVIDER and spec.is_needed]
         self._tokens = tokens
         self._kept = kept
+        # Of what is told before the lines.
+        self._letters = {
+            spec.name: len(spec.description) + len(_HEADS[spec.name])
+            for spec in specs
+            if spec.name in _HEADS
+        }
         self._told: IdentityCache[Told] = IdentityCache()
 
     def arranged(self, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
@@ -94,13 +102,15 @@ class Surface:
         kept = self._kept.told(session.holder)
         # Hosts may be shown different tools.
         open_to = tuple(each for each in self._specs if each.is_shown_to(session))
-        return self._told.get((kept, *open_to), lambda: self._plan(session, kept, open_to))
+        left = self._tokens - sum(_cost(each) for each in self._needed if each.is_shown_to(session))
+        return self._told.get(
+            (kept, *open_to), lambda: self._plan(session, kept, open_to, left), kind=str(left)
+        )
 
-    def _plan(self, session: Session, kept: Kept, open_to: Sequence[ToolSpec]) -> Told:
-        left = self._tokens
+    def _plan(self, session: Session, kept: Kept, open_to: Sequence[ToolSpec], left: int) -> Told:
         servers = _lines(session, open_to)
         chosen: dict[str, list[str]] = {CALL: [], READ: []}
-        letters = dict.fromkeys(chosen, 0)
+        letters = dict(self._letters)
         # What needs no place of its own, because every tool of it is told.
         whole = {line.listed for line in chain.from_iterable(servers)}
         for line in _by_use(servers, kept.used):

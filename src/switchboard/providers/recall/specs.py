@@ -16,17 +16,15 @@ _SCHEMA = {
     "type": "object",
     "properties": {
         "handle": _TEXT,
-        "path": {**_TEXT, "description": "JSON Pointer: /items/0/name"},
-        "lines": {**_TEXT, "description": "10-40"},
-        "grep": {**_TEXT, "description": "plain text"},
+        "path": _TEXT,
+        "lines": _TEXT,
+        "grep": _TEXT,
     },
     "required": ["handle"],
 }
-_ABOUT = "Read a part of a long result by its handle."
-_BORROWING = (
-    ' In args of `call_tool`, {"$result": handle, "path": "/body", "patch": [JSON Patch]}'
-    " stands for it."
-)
+# Every listing pays for these words.
+_ABOUT = "Read part of a result: path /items/0, lines 10-40 or grep text."
+_BORROWING = ' Args of `call_tool` may hold {"$result": handle, path, patch: [JSON Patch]}.'
 
 
 def read_spec(*, is_borrowed: bool) -> ToolSpec:
