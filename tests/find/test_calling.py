@@ -220,6 +220,11 @@ async def test_each_of_several_calls_is_asked_about(lean: Gate, era: Era) -> Non
         assert whole(result).count("written:") == 2
     assert sorted(lean.written) == ["one", "two"]
     assert len(questions) == 2
+    # Neither the log nor who counts it knows of anything but the two.
+    for event in ("tool.call.started", "tool.call.finished"):
+        assert [each["tool"] for each in await lean.records(event=event)] == ["write", "write"]
+    usage = await lean.type("usage", "--json")
+    assert [(each["tool"], each["calls"]) for each in usage.report["tools"]] == [("write", 2)]
 
 
 async def test_suites_are_listed_while_they_fit(gate: Gate) -> None:

@@ -13,7 +13,7 @@ from find.people import run_agreeing
 from gate.ground import Era, Gate
 from support.mcp_stdio import text_of
 from support.processes import mentioning, until_true
-from support.tokenizer import tokens
+from support.tokenizer import tokens as tokens_of
 from support.workspace import Json, child_command, server
 from switchboard.children.listings.kept_words import KeptWords
 from switchboard.core.tools import Outline, ToolSpec
@@ -269,7 +269,7 @@ def test_what_every_listing_pays_for_is_told_in_few_words() -> None:
     """With the signatures of the six reference servers, it is what one trip may cost."""
     told = [*find_specs(), read_spec(is_borrowed=True)]
     costs = [
-        tokens(
+        tokens_of(
             encode({"name": each.name, "about": each.description, "in": each.input_schema}).decode()
         )
         for each in told
@@ -277,7 +277,7 @@ def test_what_every_listing_pays_for_is_told_in_few_words() -> None:
     assert sum(costs) <= 320
 
 
-def test_no_description_is_longer_than_hosts_show(tmp_path: Path) -> None:
+def test_however_long_its_lines_a_description_stays_within_what_hosts_show(tmp_path: Path) -> None:
     """Claude Code cuts one after 2,048 letters, in the middle of a signature."""
     for length in range(20, 60):
         outlines = tuple(Outline("t" * length, f"{number:0{length}}()") for number in range(200))

@@ -37,6 +37,8 @@ class Call(Struct, frozen=True, kw_only=True, eq=False):
     writing_face: str = ""
     # The sentence from which a model chose this call; empty where the client chose it.
     chosen_for: str = ""
+    # Whether it is nothing but several calls, each of which takes the road by itself.
+    is_bundle: bool = False
     # What of the arguments was taken from earlier results, not written by the client.
     borrowed: tuple[Borrowed, ...] = ()
     # The kept result that it reads again.

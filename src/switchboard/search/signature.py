@@ -5,6 +5,7 @@ fit a line is named as what it is (`object`, `any`), never left out.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,13 +24,20 @@ _MOST_CHOICES = 8
 _LONGEST_VALUE = 40
 _LONGEST_DOC = 160
 
+_PLAIN_NAME = re.compile(r"[\w./:-]+")
+
 Schema = Mapping[str, Any]
 
 
 def signature(name: str, schema: object) -> str:
     """`name(path: string, depth?: int = 1)`; what may be left out has a question mark."""
     root = _mapping(schema)
-    return f"{name}({_members(root, root, _DEEPEST)})"
+    return f"{written_name(name)}({_members(root, root, _DEEPEST)})"
+
+
+def written_name(name: str) -> str:
+    """A tool's name within a line. Servers choose it: one that has a line of its own is quoted."""
+    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
 
 
 def returned(schema: object) -> str:

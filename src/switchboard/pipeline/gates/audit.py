@@ -62,7 +62,9 @@ class AuditGates:
         return outcome
 
     async def begins(self, call: Call, proceed: Next, /) -> Outcome:
-        """The inner gate."""
+        """The inner gate. Of several calls in one, each is written down, and nothing else."""
+        if call.is_bundle:
+            return await proceed(call)
         running = _Running(self._records, call, time.time_ns())
         if call.tool.effects.read_only is True:
             self._short[_SOON_S][running] = self._loop.time() + _SOON_S

@@ -14,6 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.offers import Offer
 from switchboard.core.tools import ToolSpec
 from switchboard.search.finder import Finder, FoundTool
+from switchboard.search.signature import written_name
 from switchkit.suggest import did_you_mean
 
 _SHOWN = 8
@@ -166,5 +167,5 @@ def _several(name: str, found: Sequence[KnownTool]) -> Fault:
 
 
 def _either(names: Sequence[str]) -> str:
-    shown = [f"`{name}`" for name in names[:_SHOWN]]
+    shown = [f"`{written_name(name)}`" for name in names[:_SHOWN]]
     return " or ".join(shown) + (" or another" if len(names) > len(shown) else "")

@@ -106,7 +106,7 @@ class FindProvider:
             # Each of them is narrowed on its own road. What they cost is one request's.
             if may_refer(bytes(call.arguments)):
                 check_together(self._lent_to_each(wanted, call.session))
-            return call
+            return replace(call, is_bundle=True)
         known = await self._told(wanted.tool, call) or await self._named(wanted.tool, call)
         args, borrowed = await self._arguments(known, wanted, call)
         return replace(

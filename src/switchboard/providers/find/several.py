@@ -53,6 +53,7 @@ def _part(call: Call, wanted: WantedCall, number: int) -> Call:
         clock=clock,
         channel=None if call.channel is None else PartChannel(call.channel, clock),
         takes_tasks=False,
+        is_bundle=False,
     )
 
 
@@ -60,13 +61,18 @@ async def _ended(tool: str, running: Awaitable[Outcome]) -> tuple[bool, list[Blo
     try:
         outcome = await running
     except Fault as fault:
-        text = f"{fault.code}: {fault.message}" + (f" ({fault.hint})" if fault.hint else "")
-        return True, [TextBlock(f"{tool}: {text}")]
+        return True, [TextBlock(f"{tool}: {_told(fault)}")]
     has_failed, blocks = _blocks(outcome)
     if outcome.on_delivered is not None:
         # It is part of an answer, and reaches the client with it.
         outcome.on_delivered()
     return has_failed, [TextBlock(f"{tool}{' failed' if has_failed else ''}:"), *blocks]
+
+
+def _told(fault: Fault) -> str:
+    text = f"{fault.code}: {fault.message}" + (f" ({fault.hint})" if fault.hint else "")
+    details = (f"\n{name}: {value}" for name, value in fault.details.items())
+    return text + "".join(details)
 
 
 def _blocks(outcome: Outcome) -> tuple[bool, list[Block]]:

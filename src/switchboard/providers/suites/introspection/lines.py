@@ -10,14 +10,13 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from switchboard.providers.suites.introspection.answer import IntrospectionText, ShownSubtool
-from switchboard.search.signature import parameter_docs, returned, signature
+from switchboard.search.signature import parameter_docs, returned, signature, written_name
 
 _SCHEMA_HINT = (
     'Whole schemas: {"action": "introspect", "subtool": NAME, "args": {"detail": "schema"}}.'
 )
 # What a signature writes for something that did not fit it.
 _CUT = re.compile(r"…|\b(?:any|object)\b")
-_PLAIN_NAME = re.compile(r"[\w./:-]+")
 
 
 def as_lines(answer: IntrospectionText, *, with_docs: bool) -> str:
@@ -45,10 +44,9 @@ def as_lines(answer: IntrospectionText, *, with_docs: bool) -> str:
 
 
 def _head(tool: ShownSubtool) -> str:
-    name = tool.name if _PLAIN_NAME.fullmatch(tool.name) else json.dumps(tool.name)
     if tool.input_schema is UNSET:
-        return name
-    head = signature(name, msgspec.json.decode(tool.input_schema))
+        return written_name(tool.name)
+    head = signature(tool.name, msgspec.json.decode(tool.input_schema))
     if isinstance(tool.output_schema, Raw):
         head += f" -> {returned(msgspec.json.decode(tool.output_schema))}"
     return head

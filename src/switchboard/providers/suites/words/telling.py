@@ -19,7 +19,6 @@ _MOST_TITLE = 60
 _MOST_ABOUT = 100
 # More than are shown: some may be hidden where the description is read.
 _MOST_TOOLS = 24
-_LONGEST_NAME = 64
 _LONGEST_OUTLINE, _MOST_OUTLINED = 240, 8_000
 # A name that can be told from what stands around it.
 _ADDRESSED = re.compile(r"[\w./:-]{1,64}")
@@ -33,7 +32,7 @@ def words_of(
     return ServerWords(
         title=summarise(greeting.title, _MOST_TITLE),
         about=summarise(greeting.instructions, _MOST_ABOUT),
-        tools=tuple(telling([name for name in listing.tools if len(name) <= _LONGEST_NAME])),
+        tools=tuple(telling([name for name in listing.tools if _ADDRESSED.fullmatch(name)])),
         outlines=tuple(_outlines(listing, trusts_annotations=trusts_annotations)),
         refused=refused_tools(listing),
     )
