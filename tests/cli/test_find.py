@@ -38,8 +38,30 @@ def test_tools_of_servers_are_found_by_what_they_do(either_workspace: Workspace)
     done = switchboard(either_workspace, "find", "say", "a", "text", "again:", "echo", "--json")
     assert done.code == 0
     first = done.report["results"][0]
-    assert (first["server"], first["name"]) == ("echo_suite", "echo")
-    assert first["signature"].startswith("echo_suite.echo(text: string")
+    assert (first["server"], first["name"]) == ("echo", "echo")
+    assert first["signature"].startswith("echo.echo(text: string")
+
+
+@pytest.mark.parametrize("said", ["more", "More", "more_suite"])
+def test_a_server_is_searched_by_the_name_that_its_tools_are_found_with(
+    workspace: Workspace, said: str
+) -> None:
+    workspace.echo_child()
+    workspace.child("more", child_command("echo_child", "more"))
+    done = switchboard(workspace, "find", "--server", said, "echo", "--json")
+    assert {each["server"] for each in done.report["results"]} == {"more"}
+
+
+def test_what_is_nested_too_deeply_is_no_query_and_no_catalogue(
+    workspace: Workspace, catalogue: str, tmp_path: Path
+) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text('{"tools": ' + "[" * 100_000, "utf-8")
+    done = switchboard(workspace, "find", "--catalogue", str(deep), "issue")
+    assert (done.code, "is no catalogue" in done.err) == (2, True)
+    asked = '{"query": "a", "k": ' + "[" * 100_000 + "\n"
+    done = switchboard(workspace, "find", "--catalogue", catalogue, "--batch", stdin=asked)
+    assert (done.code, "line 1 of stdin is no query" in done.err) == (2, True)
 
 
 def test_a_server_that_cannot_be_asked_hides_no_other(workspace: Workspace) -> None:
@@ -47,7 +69,7 @@ def test_a_server_that_cannot_be_asked_hides_no_other(workspace: Workspace) -> N
     workspace.child("broken", ["false"])
     done = switchboard(workspace, "find", "echo", "--json")
     assert done.report["results"][0]["name"] == "echo"
-    assert done.report["failed"] == ["broken_suite"]
+    assert done.report["failed"] == ["broken"]
 
 
 def test_a_file_of_tools_is_searched_without_a_board(workspace: Workspace, catalogue: str) -> None:

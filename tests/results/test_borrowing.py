@@ -43,6 +43,23 @@ class Reads:
         monkeypatch.setattr(KeptResult, "document", noted)
 
 
+def test_a_patch_that_nests_too_deeply_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(700):
+        deep = {"a": deep}
+    patch: list[Any] = []
+    place = ""
+    for _ in range(4):
+        patch.append({"op": "add", "path": f"{place}/x", "value": deep})
+        place += "/x" + "/a" * 699
+        patch.append({"op": "replace", "path": place, "value": {}})
+    kept = a_result({"x": 1})
+    args = {"it": {"$result": "r1", "patch": patch}}
+    with pytest.raises(Fault) as caught:
+        resolve(args, lent_to(args, lambda _: kept))
+    assert caught.value.reason == "result-unusable"
+
+
 @pytest.fixture(name="reads")
 def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     return Reads(monkeypatch)

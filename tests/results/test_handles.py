@@ -359,6 +359,8 @@ async def test_the_arguments_of_a_suite_are_passed_on_untouched(wiki: Wiki) -> N
         ({"body": {"$result": "HANDLE", "patch": "x"}}, "result-unusable", "`args.body`"),
         ({"title": {"$result": "HANDLE", "line": 3}}, "result-unusable", "`args.title`"),
         ({"title": {"$result": 7}}, "result-unusable", "`args.title`"),
+        ({"more": '{"$result": "HANDLE"}'}, "arguments-invalid", "stands in a text"),
+        ({"more": '{"deeper": [{"$result": "HANDLE"}]}'}, "arguments-invalid", "in a text"),
         # What comes of it is not what the tool takes there.
         ({"number": {"$result": "HANDLE", "path": "/title"}}, "arguments-invalid", "`number`"),
         ({"title": {"$result": "HANDLE", "path": "/body"}}, "arguments-invalid", "`title`"),

@@ -343,3 +343,19 @@ async def test_the_end_of_a_session_is_the_end_of_what_it_kept(tmp_path: Path) -
         with pytest.raises(Fault) as caught:
             await run("read_result", handle=handle)
         assert caught.value.reason == "unknown-result"
+
+
+@pytest.mark.parametrize("before", [0, 994, 998, 1_000, 1_998, 4_995])
+def test_a_word_is_found_where_a_long_line_is_parted(before: int) -> None:
+    line = "x" * before + "Needle" + "y" * 3_000
+    text = f"first\n{line}\n{'z' * 1_000}\nle and nothing else"
+    part = part_of(text, Wanted("r1", grep="needle"), Share(tokens=8_000))
+    shown = "".join(each.partition(": ")[2] for each in part.splitlines()[1:])
+    assert "Needle" in shown
+    assert "nothing else" not in shown
+
+
+def test_a_word_longer_than_a_line_is_found() -> None:
+    text = "a" * 500 + "b" * 2_500 + "c"
+    part = part_of(text, Wanted("r1", grep="b" * 2_400), Share(tokens=8_000))
+    assert part.startswith("[4 of 4 lines")

@@ -43,6 +43,18 @@ def test_the_name_of_a_tool_finds_it_first_in_any_spelling(tool: FoundTool) -> N
     assert found(f"read, write and list files with {tool.address}, please")[0] == tool.address
 
 
+def test_an_address_as_it_is_written_comes_before_one_that_is_spelled_alike() -> None:
+    tools = [
+        FoundTool(server, name, "Get it.")
+        for server in ("air-table", "airtable", "Air_Table")
+        for name in ("get", "ge_t", "G-et")
+    ]
+    finder = Finder(tools)
+    for tool in tools:
+        for query in (tool.address, f"{tool.address}.", f"please call {tool.address} for me"):
+            assert finder.find(query).found[0].tool == tool
+
+
 def test_a_server_can_be_asked_alone() -> None:
     assert set(found("list", server="files")) <= {"files.list_directory"}
     assert found("list issues", server="mail") == []

@@ -283,6 +283,17 @@ def test_a_suite_name_that_is_taken_or_reserved_is_not_shown(ground: Ground, nam
     assert ["left out" in each.message for each in settings.warnings] == [True] * len(left_out)
 
 
+def test_servers_whose_tools_would_have_one_address_are_left_out(ground: Ground) -> None:
+    for name in ("a", "b", "c"):
+        ground.child(name)
+    ground.put(ground.workspace / "switchboard.config.json", {"suites": {"a": {"suiteName": "B"}}})
+    settings = ground.load()
+    assert [entry.name for entry in settings.servers] == ["c"]
+    reasons = {each.entry.name: each.reason for each in settings.omitted}
+    assert "its tools would be called `B.tool`, as those of `b`" in reasons["a"]
+    assert "its tools would be called `b.tool`, as those of `a`" in reasons["b"]
+
+
 def test_suites_whose_names_differ_only_in_case_are_left_out_and_name_each_other(
     ground: Ground,
 ) -> None:

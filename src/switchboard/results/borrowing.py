@@ -198,9 +198,11 @@ class _Work:
                     raise PatchRefused(why)
                 # A patch works in place, and the next reference takes what the tool said.
                 value = apply(decode(whole), operations, most_bytes=self._room)
+            size = len(encode(value))
         except (NoSuchPlace, PatchRefused) as error:
             raise _refused(place, str(error)) from None
-        size = len(encode(value))
+        except RecursionError:
+            raise _refused(place, "it is nested too deeply") from None
         self._room -= size
         if self._room < 0:
             raise _refused(place, f"more than {_MOST_TAKEN:,} bytes of results are too long")

@@ -7,7 +7,7 @@ then the texts as they are. Images, audio and links are no part of it: hosts sho
 way, and models read them by other rules than text.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -91,6 +91,23 @@ def lines_of(text: str) -> list[str]:
     if len(text) <= MOST_LINE and "\n" not in text:
         return [text]
     return [part for line in text.split("\n") for part in _parts(line)]
+
+
+def holding_lines(text: str, sought: str) -> Iterator[int]:
+    """The lines, by their numbers from one, that hold a word in either case of its letters.
+
+    Where it goes on in the next part of a line that is too long, both hold it.
+    """
+    folded, beyond = sought.casefold(), len(sought) - 1
+    number = 1
+    for line in text.split("\n"):
+        for at in range(0, max(1, len(line)), MOST_LINE):
+            end = at + MOST_LINE
+            if folded in line[at : end + beyond].casefold():
+                yield number
+                if folded not in line[at:end].casefold():
+                    yield from range(number + 1, number + 1 + -(-beyond // MOST_LINE))
+            number += 1
 
 
 def _is_affordable(json: bytes) -> bool:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.tokens import estimated_tokens
-from switchboard.results.document import lines_of, text_of
+from switchboard.results.document import holding_lines, lines_of, text_of
 from switchboard.results.inlining import Share
 from switchboard.results.pointer import MOST_DIGITS, NoSuchPlace, read_path, value_at, written
 
@@ -33,12 +33,13 @@ def part_of(document: Any, wanted: Wanted, share: Share) -> str:
         value = value_at(document, steps)
     except NoSuchPlace as error:
         raise _invalid("no-such-place", f"`path`: {error}", "leave `path` out to see it") from None
-    lines = lines_of(text_of(value))
+    text = text_of(value)
+    lines = lines_of(text)
     first, last = _range(str(wanted.lines), len(lines))
     numbers = range(first, last + 1)
     if wanted.grep:
-        sought = wanted.grep.casefold()
-        numbers = [each for each in numbers if sought in lines[each - 1].casefold()]
+        holding = set(holding_lines(text, wanted.grep))
+        numbers = [each for each in numbers if each in holding]
     where = f"{wanted.handle}{f' {written(steps)}' if steps else ''}"
     tokens = max(_LEAST_TOKENS, share.tokens - _FRAME_TOKENS)
     while True:

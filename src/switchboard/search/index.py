@@ -90,9 +90,11 @@ class Index:
         self._postings = _postings(tools)
         self._names = [frozenset(words(tool.name)) for tool in tools]
         self._named: dict[str, list[int]] = {}
+        self._addressed: dict[str, list[int]] = {}
         for place, tool in enumerate(tools):
             for name in {squeezed(tool.name), squeezed(tool.server + tool.name)}:
                 self._named.setdefault(name, []).append(place)
+            self._addressed.setdefault(f"{tool.server}.{tool.name}", []).append(place)
 
     def search(
         self, query: str, most: int = 10, among: AbstractSet[int] | None = None
@@ -108,8 +110,8 @@ class Index:
             if postings := self._postings.get(word):
                 for place, score in zip(postings.places, postings.scores, strict=True):
                     scores[place] = scores.get(place, 0.0) + weight * score
-        for place in self._exact(query):
-            scores[place] = scores.get(place, 0.0) + _EXACT
+        for place, times in self._exact(query).items():
+            scores[place] = scores.get(place, 0.0) + _EXACT * times
         if among is not None:
             scores = {place: scores[place] for place in among & scores.keys()}
         likely = nlargest(max(most, _LOOKED_AT), scores.items(), key=_rank)
@@ -122,12 +124,21 @@ class Index:
         share = sum(said.get(word, 0.0) >= 1 for word in name) / len(name) if name else 0.0
         return 1 + _WHOLE_NAME * share
 
-    def _exact(self, query: str) -> set[int]:
-        """Those whose name the query is, or holds as a word that is plainly a name."""
-        found = set(self._named.get(squeezed(query), ()))
+    def _exact(self, query: str) -> Counter[int]:
+        """Those whose name the query is, or holds as a word that is plainly a name.
+
+        Names that are spelled alike are told apart by the whole address, where that was said.
+        """
+        names = {squeezed(query)}
+        addresses = {query.strip()}
         for said in _WORD_OF_A_QUERY.findall(query):
             if _MARK_OF_A_NAME.search(said):
-                found.update(self._named.get(squeezed(said), ()))
+                names.add(squeezed(said))
+                addresses.add(said.rstrip("."))
+        named = {place for name in names for place in self._named.get(name, ())}
+        found = Counter(named)
+        for address in addresses:
+            found.update(self._addressed.get(address, ()))
         return found
 
 

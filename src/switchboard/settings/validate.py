@@ -6,6 +6,7 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
+from switchboard.core.addresses import address_of, server_of
 from switchboard.core.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
 from switchboard.settings.sections import Omission
@@ -36,24 +37,24 @@ def omissions(
                 f"did you mean `{meant}`?" if meant else "",
                 warnings,
             )
-    # As in the catalog: names that differ only in case count as one.
+    # As in the catalog: names that differ only in case count as one. So do `x` and `x_suite`, whose
+    # tools would both be called `x.tool`.
     owners: dict[str, list[ServerEntry]] = {}
     for entry in (*servers, *untrusted):
-        owners.setdefault(fold(shown_name(entry, suites)), []).append(entry)
+        owners.setdefault(fold(server_of(shown_name(entry, suites))), []).append(entry)
     found: list[Omission] = []
-    for folded, entries in owners.items():
+    for entries in owners.values():
         usable = [entry for entry in entries if any(entry is each for each in servers)]
         for entry in entries:
             # One that waits under the name of another is to take its place, not to stand beside.
             others = [other for other in entries if other.name != entry.name]
             rivals = [each for each in usable if each is entry or each.name != entry.name]
             shown = shown_name(entry, suites)
-            if is_reserved(folded):
+            if is_reserved(fold(shown)):
                 reason = f"its suite cannot be named `{shown}`: that name is reserved"
             # A stranger's server must not take away the one that its user has.
             elif others and rivals != [entry]:
-                named = " and ".join(f"`{other.name}` ({other.origin})" for other in others)
-                reason = f"its suite would be named `{shown}`, as is that of {named}"
+                reason = _clash(shown, others, suites)
             else:
                 continue
             waits = not any(entry is each for each in usable)
@@ -69,6 +70,13 @@ def omissions(
             message = f"the server `{entry.name}` is left out: {reason}"
             _warn(merged, ("mcp_servers", entry.name), message, RENAME_IT, warnings)
     return found
+
+
+def _clash(shown: str, others: Sequence[ServerEntry], suites: Mapping[str, SuiteSettings]) -> str:
+    named = " and ".join(f"`{other.name}` ({other.origin})" for other in others)
+    if all(fold(shown_name(other, suites)) == fold(shown) for other in others):
+        return f"its suite would be named `{shown}`, as is that of {named}"
+    return f"its tools would be called `{address_of(shown, 'tool')}`, as those of {named}"
 
 
 def _look_alikes(

@@ -14,6 +14,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, Subtool
+from switchboard.core.addresses import server_of
 from switchboard.search.finder import Finder, Findings, FoundTool, Scored
 from switchboard.search.signature import parameter_docs, signature
 from switchkit.cli.style import Style
@@ -163,7 +164,7 @@ def _answer_lines(request: CommandRequest, finder: Finder) -> Report:
             continue
         try:
             asked = msgspec.json.decode(line, type=_Query)
-        except (msgspec.MsgspecError, UnicodeError) as error:
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             raise UsageError(
                 f"line {number} of stdin is no query: {error}", 'write {"query": "…"} on each line'
             ) from None
@@ -200,17 +201,17 @@ def _report(query: str, findings: Findings, searched: _Searchable) -> Report:
 def _from_board(request: CommandRequest) -> _Searchable:
     answer = ask_board(request, IntrospectRequest(name=""), IntrospectAnswer)
     asked = [suite for suite in answer.suites if suite.failure is None]
-    tools = [_of_suite(suite.suite, tool) for suite in asked for tool in suite.tools]
-    tools += [_of_suite("", tool) for tool in answer.tools]
+    tools = [_of_server(server_of(suite.suite), tool) for suite in asked for tool in suite.tools]
+    tools += [_of_server("", tool) for tool in answer.tools]
     return _Searchable(
-        Finder(tools, {suite.suite: suite.instructions for suite in asked}),
-        servers=tuple(suite.suite for suite in asked),
-        failed=tuple(suite.suite for suite in answer.suites if suite.failure),
+        Finder(tools, {server_of(suite.suite): suite.instructions for suite in asked}),
+        servers=tuple(server_of(suite.suite) for suite in asked),
+        failed=tuple(server_of(suite.suite) for suite in answer.suites if suite.failure),
     )
 
 
-def _of_suite(suite: str, tool: Subtool) -> FoundTool:
-    return _found(suite, tool.name, tool.summary, msgspec.json.decode(tool.input_schema))
+def _of_server(server: str, tool: Subtool) -> FoundTool:
+    return _found(server, tool.name, tool.summary, msgspec.json.decode(tool.input_schema))
 
 
 def _from_file(path: str) -> _Searchable:
@@ -218,7 +219,7 @@ def _from_file(path: str) -> _Searchable:
         catalogue = msgspec.json.decode(Path(path).read_bytes(), type=_Catalogue)
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}") from None
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise UsageError(
             f"`{path}` is no catalogue: {error}",
             'it holds {"tools": [{"server": …, "name": …, "description": …, "inputSchema": …}]}',

@@ -96,6 +96,8 @@ def object_of(args: Any) -> dict[str, Any]:
             args = msgspec.json.decode(args)
         except msgspec.MsgspecError as error:
             raise _invalid(f"`args` is text that is no JSON: {error}", "send an object") from None
+        except RecursionError:
+            raise too_deep() from None
     if not isinstance(args, dict):
         raise _invalid("`args` must be an object", "send the arguments by their names")
     return cast("dict[str, Any]", args)
@@ -104,15 +106,33 @@ def object_of(args: Any) -> dict[str, Any]:
 def fitted(args: dict[str, Any], schema: object) -> dict[str, Any]:
     """The arguments with what plainly means a value of the wanted type turned into it."""
     properties = _mapping(_mapping(schema).get("properties"))
-    return {
-        name: _fitted(value, str(_mapping(properties.get(name)).get("type")))
-        for name, value in args.items()
-    }
+    return {name: _fitted(value, _kinds(properties.get(name))) for name, value in args.items()}
 
 
-def _fitted(value: Any, kind: str) -> Any:
+def _kinds(schema: object) -> list[str]:
+    """The types that a value may have: one, or several where it may also be nothing."""
+    declared = _mapping(schema)
+    choices = [schema]
+    for word in ("anyOf", "oneOf"):
+        if isinstance(declared.get(word), list):
+            choices = cast("list[object]", declared[word])
+    kinds: list[str] = []
+    for choice in choices:
+        kind: object = _mapping(choice).get("type")
+        kinds += map(str, cast("list[object]", kind) if isinstance(kind, list) else [kind])
+    return kinds
+
+
+def _fitted(value: Any, kinds: list[str]) -> Any:
+    if any(isinstance(value, _PYTHON.get(kind, object)) for kind in kinds):
+        return value
+    turned = (_turned(value, kind) for kind in kinds)
+    return next((each for each in turned if each is not value), value)
+
+
+def _turned(value: Any, kind: str) -> Any:
     match kind:
-        case "integer" | "number" | "boolean" if isinstance(value, str):
+        case "integer" | "number" | "boolean" | "null" if isinstance(value, str):
             return _meant(value, kind)
         case "string" if isinstance(value, int | float) and not isinstance(value, bool):
             return msgspec.json.encode(value).decode()
@@ -126,7 +146,17 @@ def _fitted(value: Any, kind: str) -> Any:
             return value
 
 
+_PYTHON: dict[str, type | tuple[type, ...]] = {
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "string": str,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
 _KINDS: dict[str, Any] = {
+    "null": None,
     "integer": int,
     "number": int | float,
     "boolean": bool,
@@ -139,16 +169,28 @@ def _meant(text: str, kind: str) -> Any:
     """What the text says as JSON, if it is of the kind; else the text, which the check refuses."""
     try:
         return msgspec.json.decode(text.lower() if kind == "boolean" else text, type=_KINDS[kind])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return text
 
 
 def _read(raw: Raw, shape: type[T], hint: str) -> T:
     try:
         return msgspec.json.decode(raw, type=shape)
+    except RecursionError:
+        raise too_deep() from None
     except (msgspec.MsgspecError, UnicodeError) as error:
         message = str(error).replace(" - at `$.", " at `").replace(" - at `$`", "")
         raise _invalid(message, hint) from None
+
+
+def in_text() -> Fault:
+    """A reference to a result where only its letters would arrive."""
+    return _invalid("`$result` stands in a text", "send the object itself, not as text")
+
+
+def too_deep() -> Fault:
+    """Arguments of more levels than anybody reads."""
+    return _invalid("the arguments are nested too deeply", "send fewer levels")
 
 
 def _invalid(message: str, hint: str) -> Fault:

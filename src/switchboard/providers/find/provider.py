@@ -25,9 +25,11 @@ from switchboard.providers.find.answers import nothing_found, right_way, schemas
 from switchboard.providers.find.arguments import (
     WantedCall,
     fitted,
+    in_text,
     object_of,
     read_calls,
     read_find,
+    too_deep,
 )
 from switchboard.providers.find.catalogue import (
     Catalogue,
@@ -160,6 +162,8 @@ class FindProvider:
                 resolved, args = await self._results.room.read(call.session.holder, work)
             else:
                 resolved, args = self._filled(known, written, schema, lent)
+        except RecursionError:
+            raise too_deep() from None
         except Fault as fault:
             if not known.is_withheld:
                 fault.details = {**fault.details, "call it as": right_way(known)}
@@ -171,9 +175,13 @@ class FindProvider:
         results = self._results
         if results is None or not may_refer(bytes(call.arguments)):
             return Lent({}, 0, has_patch=False)
-        lent = lent_to(args, lambda handle: results.find(call.session, handle))
+        find = partial(results.find, call.session)
+        lent = lent_to(args, find)
         if lent.references and declares(schema):
             raise forbidden(known.address)
+        # A text that the tool takes as an object is opened, and would bring one in unseen.
+        if lent_to(fitted(args, schema), find).references > lent.references:
+            raise in_text()
         return lent
 
     def _lent_to_each(self, wanted: Sequence[WantedCall], session: Session) -> Iterator[Lent]:

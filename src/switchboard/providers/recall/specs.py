@@ -44,7 +44,7 @@ def read_wanted(raw: Raw) -> Wanted:
     """What is asked for, or a fault."""
     try:
         return msgspec.json.decode(raw, type=Wanted)
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise Fault(
             FaultCode.INVALID_ARGUMENT,
             "arguments-invalid",
