@@ -185,3 +185,14 @@ async def test_a_failure_among_several_calls_says_how_it_is_right(lean: Gate) ->
     async with lean.window() as client:
         said = text_of(await client.call("call_read_only_tool", {"calls": calls}))
         assert "call it as: echo.add(a: number, b: number)" in said
+
+
+async def test_names_that_differ_by_case_alone_are_all_listed_and_callable(lean: Gate) -> None:
+    """Hosts take such names for one, so each gets a mark of its own."""
+    with_tools(lean, "evil", "wipe", "Wipe", "w.pe", "w_pe", "other", expose="tools")
+    lean.guard(surface_tokens="direct")
+    async with lean.window() as client:
+        names = [name for name in await client.tools() if name.lower().startswith(("wip", "w_p"))]
+        assert len({name.lower() for name in names}) == 4
+        for name in (*names, "other"):
+            assert "done" in text_of(await client.call(name, {}))

@@ -1,5 +1,6 @@
 """The instructions of servers under their own names reach a client before its first word."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,3 +58,23 @@ async def test_those_of_a_suite_come_with_its_introspection_only(workspace: Work
     words = await told(workspace)
     assert "a suite is a tool that stands for one MCP server (wide_suite)" in words
     assert "The server `wide` says" not in words
+
+
+async def test_what_a_session_is_told_is_within_what_hosts_read(workspace: Workspace) -> None:
+    """Claude Code cuts it after 2,048 letters: no server takes the room of the others."""
+    for name in ("one", "two", "three"):
+        workspace.child(name, child_command("wide_child", "1", "0", "3000"), expose="tools")
+    workspace.child("short", child_command("wide_child", "1", "0", "90"), expose="tools")
+    async with shim(workspace) as client:
+        await client.tools()
+
+    async def is_learned() -> bool:
+        return "The server `short` says" in await told(workspace)
+
+    async with asyncio.timeout(30):
+        while not await is_learned():
+            pass
+    words = await told(workspace)
+    assert 1_500 < len(words) <= 2_048
+    for name in ("one", "two", "three", "short"):
+        assert f"The server `{name}` says of its use:\nBegin with thing 0." in words

@@ -13,9 +13,14 @@ def tool_name(wanted: str) -> str:
     safe = _UNSAFE.sub("_", wanted)
     if len(safe) <= MAX_TOOL_NAME:
         return safe
-    # Only to tell names apart that begin alike; a cryptographic hash would cost the start 4 ms.
-    digest = f"{crc32(wanted.encode()):0{_HASH_CHARS}x}"
-    return f"{safe[: MAX_TOOL_NAME - _HASH_CHARS - 1]}_{digest}"
+    return marked_name(safe, wanted)
+
+
+def marked_name(name: str, of: str) -> str:
+    """The name with a hash of what it stands for, to tell it from others of the same name."""
+    # A cryptographic hash would cost the start 4 ms.
+    digest = f"{crc32(of.encode()):0{_HASH_CHARS}x}"
+    return f"{name[: MAX_TOOL_NAME - _HASH_CHARS - 1]}_{digest}"
 
 
 def suite_name(child: str) -> str:

@@ -10,19 +10,20 @@ if TYPE_CHECKING:
     from switchboard.children.listings.kept_words import Kept
     from switchboard.children.schema import ServerEntry
 
-# A client reads them before its first word, and hosts cut what is longer.
-MOST_LETTERS = 4_000
-_MOST_TOGETHER = 16_000
+# A client reads them before its first word. Claude Code cuts all that it is told after 2,048
+# letters, of which ours come first.
+MOST_LETTERS = 1_500
+_LEAST_LETTERS = 60
 
 
 def manuals(entries: Iterable[ServerEntry], environ: Mapping[str, str], kept: Kept) -> str:
-    """What each server said of its use when it last ran, under its name."""
+    """What each server said of its use when it last ran, under its name. All get the same room."""
+    known = ((entry.name, kept.of(entry, environ)) for entry in entries)
+    said = [(name, words.instructions) for name, words in known if words and words.instructions]
     text = ""
-    for entry in entries:
-        words = kept.of(entry, environ)
-        if words is None or not words.instructions:
-            continue
-        told = f"\n\nThe server `{entry.name}` says of its use:\n{words.instructions}"
-        if len(text) + len(told) <= _MOST_TOGETHER:
-            text += told
+    for number, (name, words) in enumerate(said):
+        head = f"\n\nThe server `{name}` says of its use:\n"
+        room = (MOST_LETTERS - len(text)) // (len(said) - number) - len(head)
+        if room >= _LEAST_LETTERS:
+            text += head + (words if len(words) <= room else words[: room - 1].rstrip() + "…")
     return text

@@ -1,7 +1,7 @@
 """What servers list, as offers, and the way from a tool back to its server."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec.json import encode
 
 from switchboard.children.listings.host_rules import HostJudgement, judged
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
-from switchboard.core.names import fold, tool_name
+from switchboard.core.names import fold, marked_name, tool_name
 from switchboard.core.offers import Offer
 from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.core.visibility import Visibility
@@ -51,9 +51,9 @@ def index_tools(
     it. What is denied by its plain name stays away, and stands in no other's way.
     """
     listed = [
-        (exposure, entry, listing.entries[entry.name], tool_name(exposure.prefix + entry.name))
+        (exposure, entry, listing.entries[entry.name], plain)
         for exposure, listing in found
-        for entry in _shown(exposure, listing)
+        for entry, plain in _plain_names(exposure, _shown(exposure, listing))
     ]
     listed = [each for each in listed if not _is_denied(visibility, each[3])]
     names = _names_apart([(exposure.name, plain) for exposure, _, _, plain in listed])
@@ -75,6 +75,18 @@ def index_tools(
     holders = Counter(fold(offer.name) for offer in offers)
     tools = {spec.name: spec for spec in places if holders[fold(spec.name)] == 1}
     return ToolIndex(tuple(offers), places, tools)
+
+
+def _plain_names(
+    exposure: DirectExposure, entries: Iterable[ToolEntry]
+) -> list[tuple[ToolEntry, str]]:
+    """The tools of one server by names that no two of them have, in any case of their letters."""
+    named = [(entry, tool_name(exposure.prefix + entry.name)) for entry in entries]
+    times = Counter(fold(name) for _, name in named)
+    return [
+        (entry, name if times[fold(name)] == 1 else marked_name(name, entry.name))
+        for entry, name in named
+    ]
 
 
 def _names_apart(listed: Sequence[tuple[str, str]]) -> list[str]:
