@@ -381,7 +381,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         for name, what in (
             ("board/engine", "open_logins"),
             ("board/sharing/shared_children", "open_logins"),
-            ("control", "login_status"),
+            ("desk/daemon_status", "login_status"),
         )
     },
     (

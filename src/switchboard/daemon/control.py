@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-import os
-import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -11,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from switchboard import __version__
 from switchboard.approvals.approver import Approver
-from switchboard.children.child import Child
 from switchboard.control.answers import (
     Changed,
     Decision,
@@ -62,28 +58,23 @@ from switchboard.control.requests import (
     VerifyRequest,
 )
 from switchboard.control.run_desk import run_answer
-from switchboard.control.status import (
-    BoardStatus,
-    DaemonStatus,
-    LoginStatus,
-    RunStatus,
-    SessionStatus,
-    Stopping,
-)
+from switchboard.control.status import Stopping
 from switchboard.core.audit import new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.desk.children import change_children, log_lines
+from switchboard.daemon.desk.daemon_status import (
+    all_children,
+    daemon_status,
+    runs_under_way,
+    session_statuses,
+)
 from switchboard.daemon.desk.recent_calls import recent_calls
-from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.logs.stderr import write_failure
-from switchboard.daemon.sessions.child_status import Whose, child_status, worktree_names
 from switchboard.daemon.state import DaemonState
-from switchboard.ipc.protocol import ABI
 from switchboard.procs.limits import leave_no_core
-from switchkit.platform.system import resident_bytes
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
@@ -91,8 +82,6 @@ if TYPE_CHECKING:
     from switchboard.runs.service import RunService
 
 T = TypeVar("T")
-
-_NO_TALLY = Tally()
 
 
 class DaemonControl:
@@ -135,13 +124,13 @@ class DaemonControl:
     ) -> Struct:
         match request:
             case StatusRequest():
-                return await self._status()
+                return await daemon_status(self._state)
             case SessionsRequest():
-                return SessionList(tuple(self._sessions()))
+                return SessionList(tuple(session_statuses(self._state)))
             case EventsRequest():
                 return EventList(tuple(Raw(line.encode()) for line in self.events(request.last)))
             case ChildRequest():
-                return await self._whole(change_children(self._children(), request))
+                return await self._whole(change_children(all_children(self._state), request))
             case LogsRequest():
                 logs = self._state.shared_children.stderr_logs
                 return replace(await log_lines(logs, request), since=self._state.started_at)
@@ -181,9 +170,9 @@ class DaemonControl:
                 return await self._reload()
             case DrainRequest():
                 self._state.drain(hands_back=request.hands_back)
-                return Stopping(runs=tuple(self._runs_under_way()))
+                return Stopping(runs=tuple(runs_under_way(self._state)))
             case StopRequest():
-                ending = Stopping(runs=tuple(self._runs_under_way()))
+                ending = Stopping(runs=tuple(runs_under_way(self._state)))
                 self._state.stop()
                 return ending
         return Nothing()
@@ -193,36 +182,6 @@ class DaemonControl:
         return await asyncio.shield(self._state.unfinished.start(work))
 
     # The daemon
-
-    async def _status(self) -> DaemonStatus:
-        state = self._state
-        found = tuple(self._children())
-        # Side by side: a remote server that is not there takes a while not to answer.
-        connected = await asyncio.gather(*(each.connection.is_connected() for each, _ in found))
-        trees = await asyncio.to_thread(worktree_names, found)
-        return DaemonStatus(
-            pid=os.getpid(),
-            version=__version__,
-            abi=ABI,
-            home=state.places.home,
-            socket=state.places.socket,
-            log=state.places.log,
-            age_s=_age(state.started_at),
-            memory_bytes=resident_bytes(os.getpid()) or 0,
-            idle_s=state.idle_s,
-            is_draining=state.is_draining,
-            sessions=tuple(self._sessions()),
-            boards=tuple(self._boards()),
-            children=tuple(
-                child_status(
-                    state, child, whose, is_connected=is_connected, worktree=trees.get(child, "")
-                )
-                for (child, whose), is_connected in zip(found, connected, strict=True)
-            ),
-            runs=tuple(self._runs_under_way()),
-            vault=await asyncio.to_thread(state.shared_children.vaults.state, state.places.home),
-            logins=tuple(self._logins()),
-        )
 
     def events(self, last: int) -> Iterator[str]:
         return self._state.recent_events.recent(last)
@@ -317,73 +276,3 @@ class DaemonControl:
         count = self._state.shared_children.lock_vault()
         self._guard.audit.post(new_record("vault.locked"))
         return Changed(count)
-
-    # What is shown
-
-    def _sessions(self) -> Iterator[SessionStatus]:
-        for attachment in self._state.attachments:
-            for session in attachment.sessions():
-                tally = self._state.recent_events.tallies.get(session.id, _NO_TALLY)
-                yield SessionStatus(
-                    id=session.id,
-                    client=session.client,
-                    protocol=session.protocol,
-                    workspace=session.workspace,
-                    pid=attachment.pid,
-                    age_s=_age(session.started_at),
-                    calls=tally.calls,
-                    under_way=tally.calls - tally.finished,
-                    failures=tally.failures,
-                    last_failure=tally.last_failure,
-                )
-
-    def _runs_under_way(self) -> Iterator[RunStatus]:
-        runs = self._state.shared_children.open_runs
-        for run in runs.under_way() if runs is not None else ():
-            yield RunStatus(
-                id=run.id,
-                agent=run.spec.agent,
-                engine=run.spec.engine,
-                workspace=run.spec.workspace,
-                state=run.state,
-                age_s=_age(run.created_at),
-                doing=run.doing,
-                approval_id=run.approval_id,
-            )
-
-    def _logins(self) -> Iterator[LoginStatus]:
-        for held in self._state.shared_children.open_logins or ():
-            if held.grant is not None:
-                # It is there, so what it needs is loaded.
-                from switchboard.daemon.board.open_logins import login_status  # noqa: PLC0415
-
-                yield login_status(held.entry.name, held.grant)
-
-    def _boards(self) -> Iterator[BoardStatus]:
-        for board in self._state.boards:
-            settings = board.runtime.settings
-            invalid = board.reloader.invalid
-            yield BoardStatus(
-                number=board.number,
-                differs=self._state.boards.differences(board),
-                workspace=settings.workspace,
-                config=board.key.config,
-                servers=len(settings.servers),
-                tools=len(board.runtime.assembly.catalog.tools),
-                sessions=board.attachments,
-                age_s=_age(board.started_at),
-                problem=str(invalid.problems[0]) if invalid is not None else "",
-                left_out=board.runtime.assembly.left_out,
-            )
-
-    def _children(self) -> Iterator[tuple[Child, Whose]]:
-        """Every child, and whose it is."""
-        for board in self._state.boards:
-            for session_id, child in board.runtime.own_children():
-                yield child, Whose(board.runtime.settings.workspace, session_id)
-        for child, workspace, apart in self._state.shared_children.pools.children():
-            yield child, Whose(workspace, apart=apart)
-
-
-def _age(since: float) -> float:
-    return round(max(0.0, time.time() - since), 3)
