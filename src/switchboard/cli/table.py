@@ -44,6 +44,7 @@ VERBS: dict[str, Verb] = {
         ("find", "find", "Find the tools that do what you have in mind", "Use"),
         ("introspect", "introspect", "Show the tools of one suite, or of all", "Use"),
         ("call", "call", "Call a tool of a suite", "Use"),
+        ("open", "open_page", "Open the page that shows what runs, and what waits", "Use"),
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
         ("runs", "runs", "Show, follow, cancel or go on with runs of agents", "Use"),
         ("restart", "servers.restart", "Restart an MCP server of the daemon", "Use"),

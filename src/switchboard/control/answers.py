@@ -70,6 +70,16 @@ class Decision(Struct, frozen=True, kw_only=True):
     host: str = ""
 
 
+class OpenedPage(Struct, frozen=True, kw_only=True):
+    """Where the page is, and how a person gets in."""
+
+    url: str
+    # Logs in once, and soon.
+    link: str = ""
+    # Proves once that a person is there, when they say yes on the page.
+    code: str = ""
+
+
 class EgressRows(Struct, frozen=True, kw_only=True):
     """What servers reached and were refused, the latest last."""
 

@@ -97,6 +97,13 @@ class Decisions:
             )
         if posted.state != "pending":
             raise _decided_already(posted)
+        if request.digest not in ("", question.digest):
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "not-what-was-shown",
+                "this is not the question that was shown",
+                hint=question.shown_by,
+            )
         if request.approves:
             approver.check(question)
             await self._check_no_client(approver)

@@ -97,6 +97,10 @@ class DecideRequest(ControlRequest, frozen=True, kw_only=True, tag="decide"):
     id: str
     approves: bool
     extent: Extent = "once"
+    # What was shown to whoever decides; where it is given, the answer counts for nothing else.
+    digest: str = ""
+    # That a person is there: the code that their terminal showed, for a yes on the page.
+    proof: str = ""
     # Only say whether it could be decided so.
     only_check: bool = False
 
@@ -188,6 +192,14 @@ class ResultRequest(ControlRequest, frozen=True, kw_only=True, tag="result"):
     id: str
 
 
+class OpenRequest(ControlRequest, frozen=True, kw_only=True, tag="open"):
+    """Serve the page, and say how a person gets in."""
+
+    # A code that counts for one yes, too; or nothing else.
+    wants_code: bool = True
+    only_code: bool = False
+
+
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):
     """Read the configuration of every board again, now."""
 
@@ -253,6 +265,7 @@ AnyRequest = (
     | EgressRequest
     | CallsRequest
     | ResultRequest
+    | OpenRequest
     | ReloadRequest
     | DrainRequest
     | StopRequest

@@ -16,6 +16,7 @@ from switchboard.control.answers import (
     EgressRows,
     EventList,
     Nothing,
+    OpenedPage,
     SessionList,
 )
 from switchboard.control.api import Hear
@@ -43,6 +44,7 @@ from switchboard.control.requests import (
     EventsRequest,
     IntrospectRequest,
     LogsRequest,
+    OpenRequest,
     ReloadRequest,
     ResultRequest,
     RunCancelRequest,
@@ -78,6 +80,7 @@ from switchboard.procs.limits import leave_no_core
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.daemon.page import DaemonPage
     from switchboard.receipts.book import CallBook
     from switchboard.runs.service import RunService
 
@@ -93,7 +96,7 @@ class DaemonControl:
         pid: int,
         attachment: Attachment | None = None,
         *,
-        via: Literal["cli", "http-control"] = "cli",
+        via: Literal["cli", "http-control", "page"] = "cli",
     ) -> None:
         """`pid` is the process that asks, 0 if that is not known.
 
@@ -107,6 +110,10 @@ class DaemonControl:
     def over_http(self) -> "DaemonControl":
         # The process that asked us to listen is not who calls.
         return DaemonControl(self._state, 0, self._attachment, via="http-control")
+
+    def for_page(self) -> "DaemonControl":
+        """The same for the page, where a yes takes a proof that a person is there."""
+        return DaemonControl(self._state, 0, via="page")
 
     async def answer(
         self, request: AnyRequest, *, asker: Asker | None = None, hear: Hear | None = None
@@ -166,6 +173,8 @@ class DaemonControl:
                 return await with_past(found, self._guard.audit, request) if request.past else found
             case ResultRequest():
                 return await self._result(request)
+            case OpenRequest():
+                return await self._whole(self._open_page(request))
             case ReloadRequest():
                 return await self._reload()
             case DrainRequest():
@@ -218,6 +227,12 @@ class DaemonControl:
     # Approvals and the audit log
 
     async def _decide(self, request: DecideRequest) -> Decision:
+        if self._via == "page" and request.approves and self._state.page is not None:
+            # A code is not lost on what has been decided meanwhile.
+            asked = replace(request, approves=False, extent="once", only_check=True)
+            await self._decisions.decide(asked, Approver.of(0))
+            with self._state.page.presence.spent(request.proof) as approver:
+                return await self._decisions.decide(request, approver, by=self._via)
         if self._via != "cli" and request.approves:
             raise Fault(
                 FaultCode.PERMISSION_DENIED,
@@ -256,6 +271,34 @@ class DaemonControl:
     @property
     def _decisions(self) -> Decisions:
         return Decisions(self._guard.approvals, self._guard.audit, self._state.places.home)
+
+    # The page
+
+    async def _open_page(self, request: OpenRequest) -> OpenedPage:
+        if self._via != "cli":
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "presence-unproven",
+                "the page is not opened over HTTP",
+                hint="switchboard open",
+            )
+        return await (await self.served_page()).opened(request, self._pid)
+
+    async def served_page(self, *, only_there: bool = False) -> "DaemonPage":
+        """The page, which is served from now on. Raises a fault."""
+        # A daemon that serves no page loads nothing of it.
+        from switchboard.daemon.page import serve_page  # noqa: PLC0415
+
+        state = self._state
+        async with state.page_lock:
+            if state.page is None:
+                state.page = await serve_page(
+                    state.places.home,
+                    self.for_page(),
+                    lambda: self._guard.approvals,
+                    only_there=only_there,
+                )
+            return state.page
 
     # The vault
 

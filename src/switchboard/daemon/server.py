@@ -18,6 +18,7 @@ from switchboard.daemon.board.registry import BoardHandle, EndlessQuestions
 from switchboard.daemon.held_files import HeldFiles, hold_for_client, too_many_files
 from switchboard.daemon.hello import Hello, NoHello, read_hello, read_values
 from switchboard.daemon.logs.stderr import keep_small, write_failure
+from switchboard.daemon.page_note import noted_page
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.sessions.host_environment import as_person_has_it
 from switchboard.daemon.state import DaemonState
@@ -76,6 +77,8 @@ class Daemon:
         self._tasks.start(self._tidy())
         if has_runs(self._state.places.home):
             self._tasks.start(self._settle_runs())
+        if noted_page(self._state.places.home).is_open:
+            self._tasks.start(self._serve_page())
         self._tasks.start(self._remove_containers())
         self._tasks.start(self._remove_groups())
         await asyncio.wait({self._state.stopping, signalled}, return_when=asyncio.FIRST_COMPLETED)
@@ -197,6 +200,21 @@ class Daemon:
         for attachment in tuple(self._state.attachments):
             attachment.beat()
 
+    async def _serve_page(self) -> None:
+        """The daemon before us served it, and browsers still have it open."""
+        # As above.
+        from switchboard.daemon.control import DaemonControl  # noqa: PLC0415
+
+        try:
+            await DaemonControl(self._state, 0).served_page(only_there=True)
+        except Fault:
+            # Whoever opens it is told.
+            write_failure()
+
+    def _is_watched(self) -> bool:
+        page = self._state.page
+        return page is not None and page.is_watched
+
     async def _settle_runs(self) -> None:
         """A daemon before us may have been killed with runs at work."""
         try:
@@ -219,7 +237,7 @@ class Daemon:
         state = self._state
         while True:
             await asyncio.sleep(_TIDY_S)
-            if state.attachments or self._is_held_by_runs():
+            if state.attachments or self._is_held_by_runs() or self._is_watched():
                 self._busy_at = time.monotonic()
             elif state.is_draining or 0 < state.idle_s <= time.monotonic() - self._busy_at:
                 state.stop()
@@ -239,6 +257,7 @@ class Daemon:
     async def _aclose(self) -> None:
         state = self._state
         state.socket.close()
+        await state.close_page(is_last=state.stopping.done())
         for attachment in tuple(state.attachments):
             if state.stopping.done():
                 attachment.dismiss()

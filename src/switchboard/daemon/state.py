@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from switchboard.core.bus import EventBus, Subscriber
 from switchboard.core.loop.tasks import TaskSet
@@ -14,6 +15,9 @@ from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.recent_events import RecentEvents
 from switchboard.ipc.paths import DaemonPlaces
 from switchboard.runs.limits import RunLimits
+
+if TYPE_CHECKING:
+    from switchboard.daemon.page import DaemonPage
 
 
 class DaemonState:
@@ -48,6 +52,9 @@ class DaemonState:
         }
         # What is done to the end, whoever asked for it is there or not.
         self.unfinished = TaskSet()
+        # The page, where it is served.
+        self.page: DaemonPage | None = None
+        self.page_lock = asyncio.Lock()
         self.is_draining = False
         # By the monotonic clock; 0 as long as it does not drain.
         self.drains_since = 0.0
@@ -62,9 +69,18 @@ class DaemonState:
         self.is_draining = True
         self.drains_since = self.drains_since or time.monotonic()
         self.socket.step_aside()
+        if self.page is not None:
+            # The next one serves it, on the same port.
+            self.unfinished.start(self.close_page(is_last=False))
         if hands_back:
             for attachment in tuple(self.attachments):
                 attachment.hand_back()
+
+    async def close_page(self, *, is_last: bool) -> None:
+        """Serve the page no more."""
+        page, self.page = self.page, None
+        if page is not None:
+            await page.aclose(is_last=is_last)
 
     def stop(self) -> None:
         """End every session and then the daemon."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from switchkit.platform import Unknown
 from switchkit.platform.system import command_line, pids
 
-_LISTEN = b"0A"
-_LOCAL, _CODE, _INODE = 1, 3, 9
+_LISTEN, _ESTABLISHED = b"0A", b"01"
+_LOCAL, _REMOTE, _CODE, _USER, _INODE = 1, 2, 3, 7, 9
 
 # sock_diag(7): a header, and an `inet_diag_req_v2` that asks for TCP sockets in LISTEN.
 _SOCK_DIAG, _BY_FAMILY, _DUMP, _ERROR, _DONE = 4, 20, 0x301, 2, 3
@@ -98,6 +98,22 @@ def addresses(port: int) -> set[str]:
                     words = [word[::-1] for word in words]
                 made.add(_socket.inet_ntop(family, b"".join(words)))
     return made
+
+
+def connected_user(port: int, to_port: int) -> int:
+    """Whose connection from one port of this machine to another it is. Raises `Unknown`."""
+    ends = (b":%04X" % port, b":%04X" % to_port)
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in _whole(path).splitlines()[1:]:
+            fields = line.split(None, _INODE + 1)
+            if (
+                len(fields) > _INODE
+                and fields[_CODE] == _ESTABLISHED
+                and fields[_LOCAL].endswith(ends[0])
+                and fields[_REMOTE].endswith(ends[1])
+            ):
+                return int(fields[_USER])
+    raise Unknown("the system does not tell whose connection it is")
 
 
 def _whole(path: str) -> bytes:

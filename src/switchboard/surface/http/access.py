@@ -5,6 +5,7 @@ names by which we are called and the pages that call us are checked exactly, and
 """
 
 import hmac
+from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
@@ -15,7 +16,10 @@ _CHALLENGE = ((b"www-authenticate", b'Bearer realm="switchboard"'),)
 _HTTP_PORT = 80
 # A second copy of one of these could be read by somebody else than the first.
 _ONCE = frozenset(
-    {"host", "origin", "authorization", "content-type", "content-length", "mcp-session-id"}
+    {
+        *("host", "origin", "authorization", "cookie", "content-type", "content-length"),
+        *("mcp-session-id", "x-switchboard-page"),
+    }
 )
 
 
@@ -27,24 +31,31 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def check(self, exchange: Exchange) -> None:
         """Let the request pass, or raise Refusal."""
-        if repeated := sorted(_ONCE & exchange.repeated):
-            raise Refusal(400, f"the header `{repeated[0]}` appears more than once")
-        if exchange.header("transfer-encoding") and exchange.header("content-length"):
-            # Whoever stands in between may read the one, and we the other.
-            message = "`Content-Length` and `Transfer-Encoding` exclude each other"
-            raise Refusal(400, message, headers=((b"connection", b"close"),))
-        host = (exchange.header("host") or "").lower()
-        known = self.hosts | _address_of(exchange)
-        if host not in known:
-            raise Refusal(421, "this server is not reached under this `Host`")
-        origin = exchange.header("origin")
-        if origin is not None and origin.lower() not in {f"http://{name}" for name in known}:
-            raise Refusal(403, "pages of this `Origin` may not call this server")
+        check_names(exchange, self.hosts | _address_of(exchange))
         scheme, _, given = (exchange.header("authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(
             given.strip().encode("utf-8", "replace"), self.token.encode()
         ):
             raise Refusal(401, "a bearer token is required", headers=_CHALLENGE)
+
+
+def check_names(exchange: Exchange, hosts: AbstractSet[str]) -> None:
+    """Let a request pass that calls us by one of these names, and comes from no other page.
+
+    Raises Refusal.
+    """
+    if repeated := sorted(_ONCE & exchange.repeated):
+        raise Refusal(400, f"the header `{repeated[0]}` appears more than once")
+    if exchange.header("transfer-encoding") and exchange.header("content-length"):
+        # Whoever stands in between may read the one, and we the other.
+        message = "`Content-Length` and `Transfer-Encoding` exclude each other"
+        raise Refusal(400, message, headers=((b"connection", b"close"),))
+    host = (exchange.header("host") or "").lower()
+    if host not in hosts:
+        raise Refusal(421, "this server is not reached under this `Host`")
+    origin = exchange.header("origin")
+    if origin is not None and origin.lower() not in {f"http://{name}" for name in hosts}:
+        raise Refusal(403, "pages of this `Origin` may not call this server")
 
 
 def hosts_of(host: str, port: int) -> frozenset[str]:

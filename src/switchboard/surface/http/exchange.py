@@ -28,11 +28,12 @@ _EVENT_HEADERS: Headers = (
 
 
 class HttpReply(Struct, frozen=True):
-    """A response with a body that is one JSON text, or none."""
+    """A response whose body is a text, of JSON unless it says otherwise, or none."""
 
     status: int
     parts: Parts = ()
     headers: Headers = ()
+    media_type: str = JSON_TYPE
 
 
 class Refusal(Exception):
@@ -72,7 +73,7 @@ class Exchange:
         self.path: str = scope["path"]
         self.local_address: tuple[str, int | None] | None = scope.get("server")
         # Whoever connects is who it is; the port is another one with each connection.
-        self.client_address: str = (scope.get("client") or ("",))[0]
+        self.client_address, self.client_port = scope.get("client") or ("", 0)
         self._headers: dict[str, str] = {}
         self.repeated: set[str] = set()
         for raw_name, raw_value in scope["headers"]:
@@ -138,7 +139,7 @@ class Exchange:
         size = sum(memoryview(part).nbytes for part in reply.parts)
         headers = [*reply.headers, (b"content-length", b"%d" % size)]
         if size:
-            headers.append((b"content-type", JSON_TYPE.encode()))
+            headers.append((b"content-type", reply.media_type.encode()))
         await self._start(reply.status, headers)
         if size > _JOIN_BYTES:
             await self._write(reply.parts)

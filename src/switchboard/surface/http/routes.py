@@ -6,8 +6,9 @@ who may call tools may not therefore look after the daemon.
 
 import asyncio
 import contextlib
+from collections.abc import Coroutine
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -17,7 +18,6 @@ from switchboard.control.messages import fault_line
 from switchboard.control.requests import AnyRequest, read_request
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import (
     BodyBudget,
     ClientLeft,
@@ -43,10 +43,18 @@ _STATUS = {
 }
 
 
-class ControlRoutes:
-    """Everything below `/control/`."""
+class AccessCheck(Protocol):
+    """Says who may ask."""
 
-    def __init__(self, control: Control, access: Access) -> None:
+    def check(self, exchange: Exchange, /) -> None:
+        """Let the request pass, or raise Refusal."""
+        ...
+
+
+class ControlRoutes:
+    """Everything below `/control/`, and the same words for whoever else has checked who asks."""
+
+    def __init__(self, control: Control, access: AccessCheck) -> None:
         self._control = control
         self._access = access
         # Requests under way, and streams of events.
@@ -62,12 +70,18 @@ class ControlRoutes:
     async def serve(self, exchange: Exchange) -> None:
         """Answer one request. Raises Refusal."""
         self._access.check(exchange)
-        if self._is_closing:
-            raise closing()
         word = exchange.path.removeprefix(CONTROL_PATH)
         if exchange.method == "GET" and word == "events":
+            if self._is_closing:
+                raise closing()
             await self._follow(exchange)
             return
+        await self.answer(exchange, word)
+
+    async def answer(self, exchange: Exchange, word: str) -> None:
+        """Answer one request of whoever may ask. Raises Refusal."""
+        if self._is_closing:
+            raise closing()
         if exchange.method != "POST":
             raise Refusal(405, "this method is not offered", headers=((b"allow", b"POST"),))
         if media_type(exchange.header("content-type") or "") != JSON_TYPE:
@@ -103,11 +117,14 @@ class ControlRoutes:
 
         forget = self._control.follow(note)
         try:
-            passing = self._under_way.start(_pass_on(unread, exchange))
-            if await _is_there_until(passing, exchange):
-                await exchange.end()
+            await self.until_left(exchange, _pass_on(unread, exchange))
         finally:
             forget()
+
+    async def until_left(self, exchange: Exchange, passing: Coroutine[Any, Any, None]) -> None:
+        """Send a stream until it ends, the client leaves or we close."""
+        if await _is_there_until(self._under_way.start(passing), exchange):
+            await exchange.end()
 
 
 async def _is_there_until(work: "asyncio.Task[Any]", exchange: Exchange) -> bool:

@@ -6,18 +6,27 @@ import os
 import socket
 from collections.abc import AsyncGenerator, Generator
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import uvicorn
 
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
-from switchboard.surface.http.surface import HttpSurface
+from switchboard.surface.http.exchange import Receive, Scope, Send
 
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
 _GRACE_S = 2
 _KEEP_ALIVE_S = 75
 _MOST_CONNECTIONS = 1024
+
+
+class ServedApp(Protocol):
+    """What is served: an ASGI application that can be closed."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None: ...
+    async def aclose(self) -> None:
+        """Take nothing new in, and end what is under way and every stream."""
+        ...
 
 
 class _Server(uvicorn.Server):
@@ -45,12 +54,12 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def served(
-    surface: HttpSurface, listening: socket.socket, bounds: Bounds | None = None
+    surface: ServedApp, listening: socket.socket, bounds: Bounds | None = None
 ) -> AsyncGenerator[None]:
     """Serve the surface on the socket for as long as the block runs."""
     heads = UnfinishedHeads(bounds or Bounds(connections=most_connections()))
     config = uvicorn.Config(
-        surface,
+        cast("Any", surface),
         http=cast("Any", partial(HttpConnection, heads=heads)),
         ws="none",
         lifespan="off",

@@ -1,0 +1,49 @@
+"""Tokens that count once and for a while: a link to log in, a code at a terminal, an answer."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class SingleUse(Generic[T]):
+    """What each token stands for. No token itself is held, so that memory does not tell any."""
+
+    def __init__(
+        self,
+        make: Callable[[], str],
+        *,
+        lasts_s: float,
+        most: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`make` gives a new token; of those that nobody has used, the oldest gives way."""
+        self._make = make
+        self._lasts_s = lasts_s
+        self._most = most
+        self._clock = clock
+        self._waiting: dict[bytes, tuple[float, T]] = {}
+
+    def issue(self, value: T) -> str:
+        """A token for a value."""
+        while len(self._waiting) >= self._most:
+            del self._waiting[next(iter(self._waiting))]
+        token = self._make()
+        self._waiting[_hashed(token)] = (self._clock() + self._lasts_s, value)
+        return token
+
+    def take(self, token: str) -> T | None:
+        """Use a token up; nothing if there is none such, any more or at all."""
+        until, value = self._waiting.pop(_hashed(token), (0.0, None))
+        return value if self._clock() < until else None
+
+    def clear(self) -> None:
+        """Let every token be worth nothing."""
+        self._waiting.clear()
+
+
+def _hashed(token: str) -> bytes:
+    # A look-up by it takes as long for a token that is nearly right as for any other.
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

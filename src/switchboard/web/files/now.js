@@ -1,0 +1,112 @@
+// Now: who is connected, what runs behind it, and what waits.
+
+import { ask } from "./api.js";
+import { bytes, h, keyed, moment, sureButton, table } from "./dom.js";
+import { doing, isWaiting, known, refresh } from "./state.js";
+
+const MOST_ERROR = 200;
+const parts = {};
+
+const cut = (text) => (text.length > MOST_ERROR ? `${text.slice(0, MOST_ERROR)}…` : text);
+
+const nameOf = (child) => [h("b", {}, child.name), child.account ? ` as ${child.account}` : "", child.worktree || child.root ? ` in ${child.worktree || child.root}` : ""];
+
+function stateOf(child) {
+  if (!child.is_running) return h("span", { class: "dim" }, "not running");
+  return h("span", { class: "good" }, child.pid ? `process ${child.pid}` : "remote");
+}
+
+function childActions(child) {
+  const change = (action, done) => () => doing(() => ask("child", { action, name: child.name, workspace: child.workspace }), `${child.name}: ${done}`).then(() => refresh("status", 0));
+  if (!child.is_running) return h("button", { type: "button", "data-act": "start", onclick: change("start", "started"), "aria-label": `Start ${child.name}` }, "Start");
+  return h("span", { class: "row" },
+    sureButton("Restart", "Sure?", change("restart", "restarted"), { "data-act": "restart" }),
+    sureButton("Stop", "Sure?", change("stop", "stopped"), { class: "stop", "data-act": "stop" }));
+}
+
+function make() {
+  parts.tiles = h("ul", { class: "tiles" });
+  parts.problems = h("div");
+  parts.sessions = table("Sessions", [
+    ["Client", (each) => h("b", {}, each.client || each.via || "unknown")],
+    ["Workspace", (each) => each.workspace],
+    ["Protocol", (each) => each.protocol || "-"],
+    ["Since", (each) => moment(each.began)],
+    ["Calls", (each) => each.calls, "n"],
+    ["Under way", (each) => each.under_way, "n"],
+    ["Last failure", (each) => (each.last_failure ? h("span", { class: "bad" }, cut(each.last_failure)) : "-")],
+  ]);
+  parts.children = table("Servers", [
+    ["Server", nameOf],
+    ["State", stateOf],
+    ["Of", (each) => [each.boards.length ? `board ${each.boards.join(", ")}` : "-", each.clients.length ? `: ${each.clients.join(", ")}` : ""]],
+    ["Memory", (each) => (each.pid ? bytes(each.memory_bytes) : "-"), "n"],
+    ["Calls", (each) => each.calls, "n"],
+    ["Under way", (each) => each.under_way, "n"],
+    ["Last error", (each) => (each.last_error ? [h("span", { class: "bad" }, cut(each.last_error)), each.last_error_at ? [" ", moment(each.last_error_at), " ago"] : ""] : "-")],
+    ["Actions", childActions, "act"],
+  ]);
+  parts.boards = table("Boards", [
+    ["Board", (each) => each.number, "n"],
+    ["Workspace", (each) => each.workspace],
+    ["Servers", (each) => each.servers, "n"],
+    ["Tools", (each) => each.tools, "n"],
+    ["Sessions", (each) => each.sessions, "n"],
+    ["Left out", (each) => Object.entries(each.left_out).map(([name, why]) => h("div", { class: "warn" }, h("b", {}, name), `: ${why}`))],
+  ]);
+  parts.logins = table("Logins", [
+    ["Server", (each) => [h("b", {}, each.server), each.account ? ` as ${each.account}` : ""]],
+    ["State", (each) => h("span", { class: { valid: "good", expired: "warn" }[each.state] ?? "bad" }, each.state)],
+    ["Issuer", (each) => each.issuer],
+    ["Until", (each) => (each.expires_at ? new Date(each.expires_at * 1000).toLocaleString() : "-")],
+  ]);
+  parts.runs = table("Runs", [
+    ["Run", (each) => h("a", { href: `#runs/${each.id}` }, each.id)],
+    ["Agent", (each) => each.agent],
+    ["Engine", (each) => each.engine],
+    ["State", (each) => each.state],
+    ["Since", (each) => moment(each.began)],
+    ["Workspace", (each) => each.workspace],
+    ["Doing", (each) => each.doing || "-"],
+  ]);
+  return h("div", {}, parts.tiles, parts.problems,
+    h("h2", {}, "Sessions"), parts.sessions.element,
+    h("h2", {}, "Servers"), parts.children.element,
+    (parts.runsTitle = h("h2", {}, "Runs of agents")), parts.runs.element,
+    (parts.loginsTitle = h("h2", {}, "Logins")), parts.logins.element,
+    h("h2", {}, "Boards"), parts.boards.element);
+}
+
+// Ages go on by themselves: only what is new makes a new row.
+const steady = (items) => items.map(({ age_s, ...each }) => ({ ...each, began: Math.round((Date.now() / 1000 - age_s) / 2) * 2 }));
+
+function show() {
+  const status = known("status");
+  const approvals = known("approvals");
+  if (!status) return;
+  const running = status.children.filter((each) => each.is_running);
+  const waits = approvals ? approvals.calls.filter(isWaiting).length + approvals.definitions.length : 0;
+  const under = status.sessions.reduce((sum, each) => sum + each.under_way, 0);
+  keyed(parts.tiles, [
+    ["wait for your answer", waits, "#queue", waits > 0],
+    ["sessions", status.sessions.length],
+    ["servers running", running.length],
+    ["calls under way", under],
+    ["memory of servers", bytes(running.reduce((sum, each) => sum + each.memory_bytes, 0))],
+    ["memory of the daemon", bytes(status.memory_bytes)],
+  ], ([name]) => name, ([name, value, to, hot]) => h("li", { class: hot ? "hot" : null }, h("b", {}, value), to ? h("a", { href: to }, name) : name));
+  const problems = status.boards.filter((each) => each.problem).map((each) => h("p", { class: "card bad" }, `${each.workspace}: its files cannot be used now: ${each.problem}`));
+  if (status.vault === "locked") problems.push(h("p", { class: "card warn" }, "The vault is locked: servers that need its secrets do not start. ", h("code", {}, "switchboard vault unlock")));
+  parts.problems.replaceChildren(...problems);
+  parts.sessions.update(steady(status.sessions), (each) => each.id, "No client is connected. Start your coding agent, or type: switchboard setup");
+  parts.children.update([...status.children].map(({ age_s, ...each }) => ({ ...each, memory_bytes: Math.round(each.memory_bytes / (1 << 20)) * (1 << 20) }))
+    .sort((one, other) => other.is_running - one.is_running || one.name.localeCompare(other.name)),
+    (each) => [each.name, each.account, each.workspace, each.root, each.session, each.boards, each.apart].join("\n"), "No servers yet. Type: switchboard add");
+  parts.runsTitle.hidden = parts.runs.element.hidden = !status.runs.length;
+  parts.runs.update(steady(status.runs), (each) => each.id, "");
+  parts.loginsTitle.hidden = parts.logins.element.hidden = !status.logins.length;
+  parts.logins.update(status.logins, (each) => [each.server, each.account].join("\n"), "");
+  parts.boards.update(status.boards.map(({ age_s, ...each }) => each), (each) => each.number, "No configuration is in use.");
+}
+
+export default { name: "now", title: "Now", topics: ["status", "approvals"], make, show };

@@ -1,0 +1,106 @@
+// The frame of the page: logging in, the views, the keys, and what is asked anew when.
+
+import { follow, hasVisit, login, logout } from "./api.js";
+import { h, mark, shown } from "./dom.js";
+import now from "./now.js";
+import queue from "./queue.js";
+import { doing, frame, isWaiting, known, refresh } from "./state.js";
+
+const VIEWS = [now, queue];
+const TOPICS = [
+  [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
+  [/^(Session|Child|Config|Login|Run|Names)/, "status"],
+  [/^Call/, "calls"],
+  [/^(Run|ApprovalAsked|ApprovalDecided)/, "runs"],
+];
+
+const main = document.getElementById("main");
+const live = document.getElementById("live");
+const nav = document.getElementById("nav");
+const places = new Map();
+let current;
+
+function count() {
+  const found = known("approvals");
+  const number = found ? found.calls.filter(isWaiting).length + found.definitions.length : 0;
+  document.title = number ? `(${number}) Switchboard` : "Switchboard";
+  const place = nav.querySelector('[href="#queue"]');
+  if (place && place.dataset.count !== String(number)) {
+    place.dataset.count = number;
+    place.replaceChildren(...shown(number ? `Queue (${number})` : "Queue"));
+  }
+}
+
+function hear(events) {
+  const topics = new Set();
+  for (const each of events ?? []) for (const [names, topic] of TOPICS) if (names.test(each.event)) topics.add(topic);
+  if (!events) ["approvals", "status", "calls", "runs", ...(current?.topics ?? [])].forEach((topic) => topics.add(topic));
+  if (topics.has("calls")) refresh("status", 1000);
+  for (const topic of topics) refresh(topic, events ? undefined : 0);
+  for (const view of VIEWS) view.hear?.(events);
+}
+
+function tell(state) {
+  if (state === "out") { showLogin(); return; }
+  live.className = state === "live" ? "" : "off";
+  live.textContent = state === "live" ? "live" : "no connection, trying again";
+}
+
+function showLogin(why = "") {
+  current = undefined;
+  nav.replaceChildren();
+  live.className = "off";
+  live.textContent = "not logged in";
+  main.replaceChildren(h("div", { class: "card" },
+    h("h2", {}, "This browser is not logged in"),
+    why ? h("p", { class: "bad" }, why) : "",
+    h("p", {}, "Type this in a terminal of your own; it opens this page with a link that logs in:"),
+    h("pre", {}, "switchboard open")));
+}
+
+function showView() {
+  const [name, ...rest] = location.hash.slice(1).split("/");
+  const view = VIEWS.find((each) => each.name === name) ?? VIEWS[0];
+  if (!places.has(view)) places.set(view, view.make());
+  if (current !== view) {
+    current = view;
+    main.replaceChildren(places.get(view));
+    for (const link of nav.children) mark(link, link.hash === `#${view.name}` && "page");
+  }
+  view.go?.(rest.map(decodeURIComponent));
+  view.topics.forEach((topic) => refresh(topic, 0));
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (/^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) location.hash = VIEWS[event.key - 1].name;
+  else if (current?.key?.(event.key)) event.preventDefault();
+});
+
+frame.out = showLogin;
+frame.changed = async (topic) => {
+  count();
+  if (current?.topics.includes(topic)) await current.show(topic);
+};
+
+async function begin() {
+  const given = location.hash.match(/^#login=(.+)$/);
+  if (given) {
+    history.replaceState(null, "", "/");
+    try { await login(given[1]); } catch (error) {
+      if (!hasVisit()) return showLogin(error.message);
+    }
+  }
+  if (!hasVisit()) return showLogin();
+  nav.replaceChildren(...VIEWS.map((view) => h("a", { href: `#${view.name}` }, view.title)),
+    h("button", { type: "button", class: "link", onclick: () => doing(logout).then(() => showLogin()) }, "Log out"));
+  addEventListener("hashchange", showView);
+  showView();
+  follow(hear, tell);
+}
+
+begin();

@@ -1,0 +1,144 @@
+// Queue: everything that waits for a person, and the answers to it.
+
+import { ask } from "./api.js";
+import { diffBlock, difference, facts, h, keyed, mark, moment } from "./dom.js";
+import { doing, isWaiting, known, refresh, say } from "./state.js";
+
+const YES = new Set(["approved", "consumed"]);
+const parts = {};
+let selected = "";
+// The question that a code is typed for, which is not drawn anew meanwhile.
+let typing = "";
+
+function make() {
+  parts.list = h("div");
+  parts.none = h("p", { class: "empty" }, "Nothing waits for an answer.");
+  parts.decided = h("div");
+  return h("div", {},
+    h("p", { class: "dim" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " move, ", h("kbd", {}, "a"), " approve, ", h("kbd", {}, "d"), " deny. A yes takes the code that ", h("code", {}, "switchboard open --code"), " shows in your terminal; a no takes nothing."),
+    h("h2", {}, "Waiting for your answer"), parts.none, parts.list, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
+}
+
+const itemsOf = (found) => [
+  ...found.calls.filter(isWaiting).map((each) => ({ kind: "call", id: each.question.id, question: each.question })),
+  ...found.definitions.map((held) => ({ kind: "definition", id: held.id, held })),
+];
+
+function pretty(text) {
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+}
+
+// What was approved of the same tool before.
+function earlier(question) {
+  return (known("approvals")?.calls ?? []).filter((each) => YES.has(each.state) && each.question.tool === question.tool
+    && each.question.facts.server === question.facts.server && each.question.id !== question.id);
+}
+
+function before(question) {
+  const past = earlier(question);
+  if (!past.length) return "";
+  const last = past[past.length - 1].question;
+  const today = past.filter((each) => (each.answer?.at ?? 0) > new Date().setHours(0, 0, 0, 0) / 1000).length;
+  const same = past.filter((each) => each.question.digest === question.digest).length;
+  const said = same ? `Same as ${same} that you approved` : `You approved ${past.length} other ${past.length === 1 ? "call" : "calls"} of this tool, ${today} of them today`;
+  const lines = same ? [] : difference(pretty(last.arguments), pretty(question.arguments)).filter(([sign]) => sign !== " ");
+  return [h("p", { class: same ? "good" : "dim" }, said), lines.length ? [h("h4", {}, "Other arguments than in the latest of them"), diffBlock(lines)] : ""];
+}
+
+function callItem({ id, question }) {
+  const own = `switchboard approvals show ${id}`;
+  const [first, ...rest] = question.prompt.split("\n").filter((line) => line !== `All of it: ${own}`).map((line) => line.replace(` · ${own}`, ""));
+  return [
+    h("h3", {}, first.replace(/^Switchboard asks: /, "")),
+    h("p", { class: "dim" }, question.client || "unknown client", " in ", question.workspace, ", asked ", moment(question.asked_at), " ago, ",
+      h("b", { class: question.risk.level === "high" ? "bad" : "warn" }, `${question.risk.level} risk`), ", ", moment(question.expires_at, "left")),
+    rest.length ? h("pre", { tabindex: "0", "aria-label": "the question" }, rest.join("\n")) : "",
+    before(question),
+    question.changes.length ? [h("h4", {}, "Its server has changed the tool"), diffBlock(question.changes.map((line) => [line[0], line.slice(1)]))] : "",
+    h("details", {}, h("summary", {}, "Everything that is known of it"),
+      facts([
+        ["runs", question.facts.runs], ["in", question.facts.cwd], ["server", question.facts.server], ["sandbox", question.facts.sandbox],
+        ["network", question.facts.hosts.length ? question.facts.hosts.join(", ") : question.facts.network ? "yes" : "no"],
+        ["writes", question.facts.writable.join(", ")], ["effects", question.facts.effects.join(", ")], ["secrets", question.facts.secrets.join(", ")],
+        ["because", question.risk.reasons.join("; ")], ["session", question.session_id], ["digest", question.digest],
+      ]),
+      h("pre", { tabindex: "0", "aria-label": "arguments" }, pretty(question.arguments))),
+  ];
+}
+
+const definitionItem = ({ held }) => [
+  h("h3", {}, `${held.server} has changed its tool ${held.tool}`),
+  h("p", { class: "dim" }, "noticed ", moment(held.at), " ago; it cannot be called until you agree"),
+  diffBlock(difference(held.before, held.after).filter(([sign]) => sign !== " ")),
+];
+
+const EXTENTS = { once: "this call", session: "this session", always: "always for this tool" };
+const HOST_EXTENTS = { once: "this time", always: "for good" };
+
+function itemOf(item) {
+  const question = item.question;
+  const isHost = question?.session_id.startsWith("egress:");
+  const names = isHost ? HOST_EXTENTS : EXTENTS;
+  const offers = question ? question.offers.filter((each) => names[each]) : ["once"];
+  const extent = offers.length > 1 ? h("select", { "aria-label": "How far the yes goes", "data-act": "extent" }, offers.map((each) => h("option", { value: each }, names[each]))) : null;
+  const code = h("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false", size: "11", placeholder: "xxxx-xxxx", "aria-label": "Code from your terminal", "data-act": "code",
+    onfocus: () => { typing = item.id; }, onblur: () => { typing = ""; refresh("approvals", 300); } });
+  const form = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); decide(item, true, extent?.value ?? "once", code.value); } },
+    h("button", { class: "main", "data-act": "approve" }, item.kind === "call" ? "Approve" : "Take it as it is now"), extent, h("label", {}, "with code ", code),
+    h("button", { type: "button", class: "stop", "data-act": "deny", onclick: () => decide(item, false, "once", "") }, "Deny"));
+  return h("article", { tabindex: "-1", "aria-label": question ? `${question.tool} of ${question.suite || question.facts.server}` : item.held.tool, onfocusin: () => select(item.id) },
+    item.kind === "call" ? callItem(item) : definitionItem(item), form);
+}
+
+async function decide(item, approves, extent, proof) {
+  if (approves && !proof.trim()) {
+    say("A yes takes a code from your terminal.", { hint: "switchboard open --code" });
+    find(item.id)?.querySelector("input")?.focus();
+    return;
+  }
+  const digest = item.question?.digest ?? "";
+  const done = await doing(() => ask("decide", { id: item.id, approves, extent, digest, proof }), approves ? "Approved." : "Denied.");
+  if (done) { typing = ""; move(1); }
+  refresh("approvals", 0);
+}
+
+const find = (id) => [...parts.list.children].find((each) => each.dataset.key === id);
+
+function select(id, focus = false) {
+  selected = id;
+  for (const each of parts.list.children) mark(each, each.dataset.key === id && "true");
+  if (focus) { const place = find(id); place?.focus(); place?.scrollIntoView({ block: "nearest" }); }
+}
+
+function move(by) {
+  const all = [...parts.list.children].map((each) => each.dataset.key);
+  if (!all.length) return;
+  const at = all.indexOf(selected);
+  select(all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))], true);
+}
+
+function key(name) {
+  if (name === "j" || name === "k") { move(name === "j" ? 1 : -1); return true; }
+  const place = find(selected);
+  if (!place || (name !== "a" && name !== "d")) return false;
+  if (name === "a") place.querySelector("input").focus();
+  else place.querySelector('[data-act="deny"]').click();
+  return true;
+}
+
+function show() {
+  const found = known("approvals");
+  if (!found) return;
+  const items = itemsOf(found);
+  const busy = typing && items.some((each) => each.id === typing);
+  parts.none.hidden = Boolean(items.length);
+  if (!busy) keyed(parts.list, items, (each) => each.id, itemOf);
+  if (!items.some((each) => each.id === selected)) select(items[0]?.id ?? "");
+  else select(selected);
+  const past = found.calls.filter((each) => each.answer).sort((one, other) => other.answer.at - one.answer.at).slice(0, 30);
+  keyed(parts.decided, past, (each) => each.question.id, ({ question, state, answer }) => h("p", {},
+    h("span", { class: YES.has(state) ? "good pill" : "bad pill" }, state), " ", h("b", {}, question.tool), ` of ${question.suite || question.facts.server}, by ${answer.by}, `, moment(answer.at), " ago"));
+  parts.decidedTitle.hidden = !past.length;
+}
+
+export default { name: "queue", title: "Queue", topics: ["approvals"], make, show, key };

@@ -1,0 +1,71 @@
+// What is known, when it is asked for again, and what is said to whoever looks.
+
+import { ask, Refused } from "./api.js";
+import { h } from "./dom.js";
+
+// How long changes are gathered before one question is asked about all of them.
+const GATHER_MS = { approvals: 20, status: 150, calls: 400, runs: 150 };
+
+const said = document.getElementById("said");
+const facts = {};
+const waiting = {};
+// Set by the frame: what a topic that was asked for anew leads to, and what a lost login does.
+export const frame = { changed: async () => {}, out: () => {} };
+
+// Say something that nobody may miss.
+export function say(message, { bad = false, hint = "" } = {}) {
+  said.className = bad ? "bad" : "";
+  said.replaceChildren(h("p", {}, message), hint ? h("p", {}, h("code", {}, hint)) : "");
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => said.replaceChildren(), bad ? 12000 : 5000);
+}
+
+// Do something that a person asked for; what is refused is said.
+export async function doing(work, done = "") {
+  try {
+    const answer = await work();
+    if (done) say(done);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.status === 401) frame.out();
+    else say(error.message, { bad: true, hint: error.hint });
+    return undefined;
+  }
+}
+
+// What was answered last to a request that several views share.
+export const known = (topic) => facts[topic];
+
+const asked = {
+  status: () => ask("status"),
+  approvals: () => ask("approvals", { everything: true }),
+};
+
+// Ask for a topic again: at once if nobody has asked lately, and never twice at a time.
+export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
+  const state = (waiting[topic] ??= { timer: 0, busy: false, again: false });
+  if (state.busy) { state.again = true; return; }
+  if (state.timer) return;
+  state.timer = setTimeout(async () => {
+    state.timer = 0;
+    state.busy = true;
+    try {
+      if (asked[topic]) facts[topic] = await quietly(asked[topic]) ?? facts[topic];
+      await frame.changed(topic);
+    } finally {
+      state.busy = false;
+      if (state.again) { state.again = false; refresh(topic); }
+    }
+  }, within);
+}
+
+async function quietly(work) {
+  try { return await work(); } catch (error) {
+    if (error.status === 401) frame.out();
+    return undefined;
+  }
+}
+
+export const isWaiting = (posted) => posted.state === "pending" && posted.question.expires_at > Date.now() / 1000;
+

@@ -1,0 +1,246 @@
+"""The page over HTTP: its files, logging in, the control API and the stream of events.
+
+Every route is reached under one exact name. Nothing is changed by a GET, nothing is told without
+the cookie of a visit and the key of its page, and nothing of it runs in a frame of others.
+"""
+
+import asyncio
+import os
+from collections.abc import MutableMapping
+from functools import cache
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from switchboard.control.api import Control
+from switchboard.surface.http.access import check_names
+from switchboard.surface.http.exchange import (
+    BodyBudget,
+    ClientLeft,
+    Exchange,
+    HttpReply,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    closing,
+)
+from switchboard.surface.http.routes import ControlRoutes
+from switchboard.web.stream import EventStream, Follow
+from switchboard.web.visits import VISIT_S, Visits
+from switchboard.wire.http_headers import JSON_TYPE, media_type
+from switchkit.platform import Unknown
+from switchkit.platform.ports import connected_user
+
+KEY_HEADER = "x-switchboard-page"
+_API = "/page/api/"
+_FILES = os.path.join(os.path.dirname(__file__), "files")
+_KINDS = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+# What the page asks. Calls of tools, secrets and the daemon's own end are not among it.
+_OFFERED = frozenset(
+    {
+        *("status", "child", "logs", "approvals", "decide", "calls"),
+        *("audit", "audit-after", "verify", "runs", "run", "run-cancel", "run-steer", "egress"),
+    }
+)
+_MOST_LOGIN_BYTES = 4_096
+_MOST_STREAMS = 64
+_KEEP_ALIVE_S = 10.0
+_ROOT = 0
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
+        *("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"),
+        "require-trusted-types-for 'script'",
+    )
+)
+_ALWAYS = tuple(
+    (name.encode(), value.encode())
+    for name, value in {
+        "content-security-policy": _POLICY,
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }.items()
+)
+_UNKEPT = ((b"cache-control", b"no-store"),)
+
+
+class _Login(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a link is changed for a visit with."""
+
+    token: str
+
+
+class PageSite:
+    """An ASGI application that serves the page of one daemon."""
+
+    def __init__(self, control: Control, visits: Visits, follow: Follow, port: int) -> None:
+        self._port = port
+        self._host = f"127.0.0.1:{port}"
+        self._visits = visits
+        # Another listener of this machine has its own, though cookies know no ports.
+        self._cookie = f"switchboard-{port}"
+        self._routes = ControlRoutes(control, self)
+        self._bodies = BodyBudget()
+        self._is_closing = False
+        self.stream = EventStream(follow)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_ALWAYS]
+            await send(message)
+
+        exchange = Exchange(scope, receive, send_guarded)
+        try:
+            await self._serve(exchange)
+        except Refusal as refusal:
+            await exchange.reply(refusal.reply)
+        except ClientLeft:
+            return
+
+    async def aclose(self) -> None:
+        """Take nothing new in, and end every stream."""
+        self._is_closing = True
+        self.stream.close()
+        await self._routes.aclose()
+
+    def check(self, exchange: Exchange) -> None:
+        """Let a visitor pass who is logged in, or raise Refusal."""
+        self._check_page(exchange)
+        key = exchange.header(KEY_HEADER) or ""
+        if not self._visits.holds(self._cookie_of(exchange), key):
+            raise Refusal(401, "this page is not logged in: type `switchboard open`")
+
+    async def _serve(self, exchange: Exchange) -> None:
+        check_names(exchange, {self._host})
+        path = exchange.path
+        if path.startswith(_API):
+            self.check(exchange)
+            word = path.removeprefix(_API)
+            if word not in _OFFERED:
+                raise Refusal(404, "the page cannot ask this")
+            await self._routes.answer(exchange, word)
+        elif path == "/page/login":
+            await self._login(exchange)
+        elif path == "/page/logout":
+            self.check(exchange)
+            _check_method(exchange, "POST")
+            gone = f"{self._cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+            await exchange.reply(HttpReply(204, headers=((b"set-cookie", gone.encode()),)))
+        elif path == "/page/events":
+            self.check(exchange)
+            _check_method(exchange, "GET")
+            await self._follow(exchange)
+        else:
+            _check_method(exchange, "GET")
+            await self._file(exchange, path.removeprefix("/") or "index.html")
+
+    def _check_page(self, exchange: Exchange) -> None:
+        """Whoever asks is our page: a browser says so, of what changes something always."""
+        if exchange.method != "GET" and exchange.header("origin") is None:
+            raise Refusal(403, "a request that changes something must say its `Origin`")
+        if exchange.header("sec-fetch-site") not in (None, "same-origin"):
+            raise Refusal(403, "only the page itself may ask this")
+
+    async def _login(self, exchange: Exchange) -> None:
+        self._check_page(exchange)
+        _check_method(exchange, "POST")
+        if media_type(exchange.header("content-type") or "") != JSON_TYPE:
+            raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
+        body = await exchange.body(_MOST_LOGIN_BYTES, self._bodies)
+        if not self._is_same_user(exchange):
+            # A link may have been read from the command line of the browser.
+            raise Refusal(403, "another user of this machine cannot log in here")
+        try:
+            given = msgspec.json.decode(body, type=_Login)
+        except msgspec.MsgspecError:
+            raise Refusal(400, "this is not a request to log in") from None
+        visit = self._visits.begin(given.token)
+        if visit is None:
+            raise Refusal(401, "this link was used already, or is too old: type `switchboard open`")
+        cookie = (
+            f"{self._cookie}={visit.cookie}; Path=/; Max-Age={VISIT_S}; HttpOnly; SameSite=Strict"
+        )
+        headers = ((b"set-cookie", cookie.encode()), *_UNKEPT)
+        await exchange.reply(HttpReply(200, (msgspec.json.encode({"key": visit.key}),), headers))
+
+    def _is_same_user(self, exchange: Exchange) -> bool:
+        try:
+            return connected_user(exchange.client_port, self._port) in (os.getuid(), _ROOT)
+        except Unknown:
+            # Where the system does not tell, the link alone counts.
+            return True
+
+    def _cookie_of(self, exchange: Exchange) -> str:
+        try:
+            found = SimpleCookie(exchange.header("cookie") or "").get(self._cookie)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""
+
+    async def _follow(self, exchange: Exchange) -> None:
+        if not exchange.accepts_events:
+            raise Refusal(406, "the client must accept `text/event-stream`")
+        if self._is_closing:
+            raise closing()
+        if self.stream.readers >= _MOST_STREAMS:
+            raise Refusal(503, "too many pages follow already", headers=((b"retry-after", b"5"),))
+        with self.stream.reading():
+            await self._routes.until_left(exchange, self._pass_on(exchange))
+
+    async def _pass_on(self, exchange: Exchange) -> None:
+        stream = self.stream
+        place = stream.found(exchange.header("last-event-id") or "")
+        await exchange.begin_events(_UNKEPT)
+        while True:
+            if place is None:
+                place = stream.now()
+                await exchange.event((b'"anew"',), stream.name_of(place))
+            try:
+                async with asyncio.timeout(_KEEP_ALIVE_S):
+                    batch = await stream.after(place)
+            except TimeoutError:
+                await exchange.keep_alive()
+                continue
+            place = None if batch is None else batch.place
+            if batch is not None:
+                await exchange.event((batch.body,), stream.name_of(batch.place))
+
+    async def _file(self, exchange: Exchange, name: str) -> None:
+        found = _files().get(name)
+        if found is None:
+            raise Refusal(404, "there is no such page")
+        kind = _KINDS[name.rpartition(".")[2]]
+        headers = ((b"cache-control", b"no-cache"),)
+        await exchange.reply(HttpReply(HTTPStatus.OK, (found,), headers, media_type=kind))
+
+
+def _check_method(exchange: Exchange, method: str) -> None:
+    if exchange.method != method:
+        headers = ((b"allow", method.encode()),)
+        raise Refusal(405, "this method is not offered", headers=headers)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    """Every file of the page by its name; there are few, and they are small."""
+    found: dict[str, bytes] = {}
+    for entry in os.scandir(_FILES):
+        if entry.name.rpartition(".")[2] in _KINDS:
+            with open(entry.path, "rb") as file:
+                found[entry.name] = file.read()
+    return found
