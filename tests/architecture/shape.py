@@ -358,6 +358,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
     ("daemon/control.py", "switchboard.daemon.page.serve_page"): "few daemons serve a page",
+    ("daemon/control.py", "switchboard.daemon.desk.reports.CommandReports"): "as above",
+    ("daemon/control.py", "switchboard.daemon.desk.reports.ServedFolder"): "as above",
     **{
         (f"providers/agents/{place}.py", f"switchboard.providers.agents.servers.{name}"): why
         for place, name, why in (

@@ -25,6 +25,9 @@ async def test_use_errors_and_what_is_never_used_are_told(gate: Gate) -> None:
     assert 1 <= first["p50_ms"] <= first["p95_ms"]
     assert first["tokens"] > 0
     assert report["calls"] == sum(each["calls"] for each in report["tools"])
+    [today] = report["by_day"]
+    assert (today["calls"], today["errors"]) == (report["calls"], report["errors"])
+    assert {each["server"] for each in report["servers"]} == {"echo", "idle", "ledger"}
     never = {each["server"]: each for each in report["unused_servers"]}
     assert set(never) == {"idle", "ledger"}
     assert never["idle"]["tools"] == 8

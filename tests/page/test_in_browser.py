@@ -8,7 +8,7 @@ from support.chromium import Browser
 from support.daemons import shim
 from support.mcp_stdio import talking_to
 from support.requirements import attack
-from support.workspace import Workspace
+from support.workspace import Json, Workspace
 
 
 async def test_a_person_finds_what_runs_and_approves_a_call(
@@ -52,7 +52,7 @@ async def test_words_of_others_are_shown_as_text_and_nothing_in_them_is_hidden(
 ) -> None:
     command = workspace.command("mcp")
     async with talking_to(command, cwd=workspace.root, env=workspace.env) as client:
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        hello: Json = {"protocolVersion": "2025-11-25", "capabilities": {}}
         named = {"name": HOSTILE, "version": "1"}
         await client.request("initialize", {**hello, "clientInfo": named})
         await client.notify("notifications/initialized")

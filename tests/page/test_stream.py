@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from switchboard.web.stream import EventStream
 class Heard:
     """One stream, message by message."""
 
-    def __init__(self, lines: AsyncGenerator[str]) -> None:
+    def __init__(self, lines: AsyncIterator[str]) -> None:
         self._lines = lines
         self.last = ""
 
@@ -36,9 +36,9 @@ class Heard:
         """The first event of that name, and the time at which it came."""
         while True:
             told = await self.next()
-            for each in told if isinstance(told, list) else ():
-                if each["event"] == event:
-                    return each
+            found = [each for each in told if told != "anew" and each["event"] == event]
+            if found:
+                return found[0]
 
 
 @asynccontextmanager

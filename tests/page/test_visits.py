@@ -1,6 +1,7 @@
 """Who gets in: the link, the cookie and the key of the page, over plain HTTP."""
 
 import asyncio
+import os
 
 import httpx2
 import pytest
@@ -174,6 +175,11 @@ async def test_the_page_cannot_ask_for_everything(workspace: Workspace) -> None:
             assert answer.status_code == 404
 
 
+def _somebody_else(port: int, to_port: int) -> int:
+    del port, to_port
+    return os.getuid() + 12345
+
+
 @attack("P5")
 async def test_another_user_of_the_machine_cannot_log_in(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
@@ -183,10 +189,10 @@ async def test_another_user_of_the_machine_cannot_log_in(
         port = int(visiting.origin.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         own = writer.get_extra_info("sockname")[1]
-        assert connected_user(own, port) == site.os.getuid()
+        assert connected_user(own, port) == os.getuid()
         writer.close()
         del reader
-    monkeypatch.setattr(site, "connected_user", lambda *_: site.os.getuid() + 12345)
+    monkeypatch.setattr(site, "connected_user", _somebody_else)
     visits = Visits("secret", "http://127.0.0.1:1")
     app = site.PageSite(None, visits, lambda _: lambda: None, 1)  # pyright: ignore[reportArgumentType]
     transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType]

@@ -80,6 +80,12 @@ class OpenedPage(Struct, frozen=True, kw_only=True):
     code: str = ""
 
 
+class ReportAnswer(Struct, frozen=True, kw_only=True):
+    """The report of a command, which says its own schema."""
+
+    report: Raw
+
+
 class EgressRows(Struct, frozen=True, kw_only=True):
     """What servers reached and were refused, the latest last."""
 

@@ -192,6 +192,15 @@ class ResultRequest(ControlRequest, frozen=True, kw_only=True, tag="result"):
     id: str
 
 
+class ReportRequest(ControlRequest, frozen=True, kw_only=True, tag="report"):
+    """What a command tells about a folder that is served, as its report."""
+
+    report: Literal["usage", "config-show", "config-check", "doctor", "trust"]
+    workspace: str
+    # Of `usage`.
+    days: int = 30
+
+
 class OpenRequest(ControlRequest, frozen=True, kw_only=True, tag="open"):
     """Serve the page, and say how a person gets in."""
 
@@ -265,6 +274,7 @@ AnyRequest = (
     | EgressRequest
     | CallsRequest
     | ResultRequest
+    | ReportRequest
     | OpenRequest
     | ReloadRequest
     | DrainRequest

@@ -46,6 +46,7 @@ from switchboard.control.requests import (
     LogsRequest,
     OpenRequest,
     ReloadRequest,
+    ReportRequest,
     ResultRequest,
     RunCancelRequest,
     RunEventsRequest,
@@ -80,6 +81,7 @@ from switchboard.procs.limits import leave_no_core
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
+    from switchboard.daemon.desk.reports import CommandReports
     from switchboard.daemon.page import DaemonPage
     from switchboard.receipts.book import CallBook
     from switchboard.runs.service import RunService
@@ -173,6 +175,8 @@ class DaemonControl:
                 return await with_past(found, self._guard.audit, request) if request.past else found
             case ResultRequest():
                 return await self._result(request)
+            case ReportRequest():
+                return await self._reports.answer(request)
             case OpenRequest():
                 return await self._whole(self._open_page(request))
             case ReloadRequest():
@@ -263,6 +267,26 @@ class DaemonControl:
 
     def _recent_calls(self) -> dict[str, CallStatus]:
         return recent_calls(self._state.recent_events.events())
+
+    @property
+    def _reports(self) -> "CommandReports":
+        # Only pages ask for them.
+        from switchboard.daemon.desk.reports import CommandReports, ServedFolder  # noqa: PLC0415
+
+        state = self._state
+        if state.reports is None:
+            state.reports = CommandReports(
+                state.places.home,
+                lambda: (
+                    ServedFolder(
+                        workspace=board.runtime.settings.workspace,
+                        config=board.key.config,
+                        environ=board.key.environ,
+                    )
+                    for board in state.boards
+                ),
+            )
+        return state.reports
 
     @property
     def _runs(self) -> "RunService":

@@ -17,6 +17,7 @@ from switchboard.ipc.paths import DaemonPlaces
 from switchboard.runs.limits import RunLimits
 
 if TYPE_CHECKING:
+    from switchboard.daemon.desk.reports import CommandReports
     from switchboard.daemon.page import DaemonPage
 
 
@@ -55,6 +56,7 @@ class DaemonState:
         # The page, where it is served.
         self.page: DaemonPage | None = None
         self.page_lock = asyncio.Lock()
+        self.reports: CommandReports | None = None
         self.is_draining = False
         # By the monotonic clock; 0 as long as it does not drain.
         self.drains_since = 0.0

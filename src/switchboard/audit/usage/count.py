@@ -109,13 +109,20 @@ class UsageCount:
 
     def last_days(self, days: int, *, now: float | None = None) -> dict[UsedTool, Use]:
         """The use of every tool that was called since so many days ago. Counts what is new."""
-        since = _day((time.time() if now is None else now) - (days - 1) * 86_400)
         found: dict[UsedTool, Use] = {}
-        for day, counted in self._counted().days.items():
-            if day >= since:
-                for tool, use in counted.tools:
-                    found.setdefault(tool, Use(times={})).add(use)
+        for counted in self.by_day(days, now=now).values():
+            for tool, use in counted.items():
+                found.setdefault(tool, Use(times={})).add(use)
         return found
+
+    def by_day(self, days: int, *, now: float | None = None) -> dict[str, dict[UsedTool, Use]]:
+        """The same for each day on which something was called, the oldest first."""
+        since = _day((time.time() if now is None else now) - (days - 1) * 86_400)
+        return {
+            day: dict(counted.tools)
+            for day, counted in sorted(self._counted().days.items())
+            if day >= since
+        }
 
     def _counted(self) -> _Book:
         folder = os.path.dirname(self._path)

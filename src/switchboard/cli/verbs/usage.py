@@ -1,6 +1,6 @@
 """`switchboard usage`: which tools are used, how that goes, and what is never used."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -47,8 +47,8 @@ class UsedEntry(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class UnusedServer(Struct, frozen=True, kw_only=True):
-    """A server of which nothing was called, and what it costs a listing; estimated."""
+class ServerCost(Struct, frozen=True, kw_only=True):
+    """What a listing costs of one server, as it is shown and with all its tools; estimated."""
 
     server: str
     tools: int
@@ -64,6 +64,15 @@ class UnusedTools(Struct, frozen=True, kw_only=True):
     direct_tokens: int
 
 
+class UsedDay(Struct, frozen=True, kw_only=True):
+    """The calls of one day, by the clock of the world."""
+
+    day: str
+    calls: int
+    errors: int
+    tokens: int
+
+
 class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
     """The tools that were called, the most used first, and what was not."""
 
@@ -72,7 +81,9 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
     calls: int = 0
     errors: int = 0
     tokens: int = 0
-    unused_servers: tuple[UnusedServer, ...] = ()
+    unused_servers: tuple[ServerCost, ...] = ()
+    servers: tuple[ServerCost, ...] = ()
+    by_day: tuple[UsedDay, ...] = ()
     unused_tools: tuple[UnusedTools, ...] = ()
     is_guarded: bool = True
     unreadable: tuple[str, ...] = ()
@@ -141,7 +152,10 @@ def run(request: CommandRequest) -> Report:
     settings = usable_for(request)
     counted = UsageCount(settings.home)
     used = counted.last_days(days)
+    by_day = counted.by_day(days)
     known = known_servers(settings, request.environ)
+    listed = tuple(_listed_servers(known))
+    called = {tool.server for tool in used}
     entries = tuple(_entry(*each) for each in sorted(used.items(), key=_most_used))
     return UsageReport(
         days=days,
@@ -149,7 +163,9 @@ def run(request: CommandRequest) -> Report:
         calls=sum(each.calls for each in entries),
         errors=sum(each.errors for each in entries),
         tokens=sum(each.tokens for each in entries),
-        unused_servers=tuple(_unused_servers(known, used)),
+        unused_servers=tuple(each for each in listed if each.server not in called),
+        servers=listed,
+        by_day=tuple(_day(day, uses.values()) for day, uses in by_day.items()),
         unused_tools=tuple(_unused_tools(known, used)),
         is_guarded=settings.is_guarded,
         unreadable=tuple(counted.unreadable),
@@ -174,18 +190,23 @@ def _entry(tool: UsedTool, use: Use) -> UsedEntry:
     )
 
 
-def _unused_servers(
-    known: Mapping[str, OutlinedServer], used: Mapping[UsedTool, Use]
-) -> Iterator[UnusedServer]:
-    called = {tool.server for tool in used}
+def _listed_servers(known: Mapping[str, OutlinedServer]) -> Iterator[ServerCost]:
     for name, server in known.items():
-        if name not in called:
-            yield UnusedServer(
-                server=name,
-                tools=len(server.tools),
-                suite_tokens=server.suite_tokens,
-                direct_tokens=sum(each.tokens for each in server.tools),
-            )
+        yield ServerCost(
+            server=name,
+            tools=len(server.tools),
+            suite_tokens=server.suite_tokens,
+            direct_tokens=sum(each.tokens for each in server.tools),
+        )
+
+
+def _day(day: str, uses: Collection[Use]) -> UsedDay:
+    return UsedDay(
+        day=day,
+        calls=sum(each.calls for each in uses),
+        errors=sum(each.errors for each in uses),
+        tokens=sum(each.tokens for each in uses),
+    )
 
 
 def _unused_tools(

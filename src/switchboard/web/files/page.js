@@ -1,15 +1,20 @@
 // The frame of the page: logging in, the views, the keys, and what is asked anew when.
 
 import { follow, hasVisit, login, logout } from "./api.js";
+import calls from "./calls.js";
+import configuration from "./configuration.js";
 import { h, mark, shown } from "./dom.js";
 import now from "./now.js";
 import queue from "./queue.js";
+import savings from "./savings.js";
 import { doing, frame, isWaiting, known, refresh } from "./state.js";
 
-const VIEWS = [now, queue];
+const VIEWS = [now, queue, calls, savings, configuration];
 const TOPICS = [
   [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
   [/^(Session|Child|Config|Login|Run|Names)/, "status"],
+  [/^Config/, "configuration"],
+  [/^Config/, "trust"],
   [/^Call/, "calls"],
   [/^(Run|ApprovalAsked|ApprovalDecided)/, "runs"],
 ];
@@ -34,7 +39,7 @@ function count() {
 function hear(events) {
   const topics = new Set();
   for (const each of events ?? []) for (const [names, topic] of TOPICS) if (names.test(each.event)) topics.add(topic);
-  if (!events) ["approvals", "status", "calls", "runs", ...(current?.topics ?? [])].forEach((topic) => topics.add(topic));
+  if (!events) ["approvals", "status", ...(current?.topics ?? [])].forEach((topic) => topics.add(topic));
   if (topics.has("calls")) refresh("status", 1000);
   for (const topic of topics) refresh(topic, events ? undefined : 0);
   for (const view of VIEWS) view.hear?.(events);

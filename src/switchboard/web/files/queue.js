@@ -14,9 +14,10 @@ function make() {
   parts.list = h("div");
   parts.none = h("p", { class: "empty" }, "Nothing waits for an answer.");
   parts.decided = h("div");
+  parts.else = h("div");
   return h("div", {},
     h("p", { class: "dim" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " move, ", h("kbd", {}, "a"), " approve, ", h("kbd", {}, "d"), " deny. A yes takes the code that ", h("code", {}, "switchboard open --code"), " shows in your terminal; a no takes nothing."),
-    h("h2", {}, "Waiting for your answer"), parts.none, parts.list, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
+    h("h2", {}, "Waiting for your answer"), parts.none, parts.list, (parts.elseTitle = h("h2", {}, "In your terminal")), parts.else, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
 }
 
 const itemsOf = (found) => [
@@ -126,7 +127,25 @@ function key(name) {
   return true;
 }
 
+// What a person has to do elsewhere: trust what a folder brings along, and log in.
+function elsewhere() {
+  const servers = (known("trust") ?? []).map((each) => ({
+    id: `trust ${each.workspace} ${each.name}`, title: `${each.name} waits for your trust`, more: each.changed || (each.state === "changed" ? "It has changed since you trusted it." : "It came with the folder and does not run before."),
+    pairs: [["would run", each.runs], ["program", each.program], ["in", each.folder || each.workspace], ["from", each.origin], ...Object.entries(each.env ?? {}).map(([name, value]) => [name, value])],
+    type: `cd ${each.workspace} && switchboard trust ${each.name}`,
+  }));
+  const status = known("status");
+  const logins = (status?.logins ?? []).filter((each) => ["over", "none"].includes(each.state)).map((each) => ({
+    id: `login ${each.server} ${each.account}`, title: `${each.server} needs a login`, more: "", pairs: [["account", each.account], ["at", each.issuer]],
+    type: `switchboard login ${each.server}${each.account ? ` --account ${each.account}` : ""}`,
+  }));
+  return [...servers, ...logins];
+}
+
 function show() {
+  const others = elsewhere();
+  parts.elseTitle.hidden = !others.length;
+  keyed(parts.else, others, (each) => each.id, (each) => h("article", {}, h("h3", {}, each.title), h("p", { class: "dim" }, each.more), facts(each.pairs), h("pre", {}, each.type)));
   const found = known("approvals");
   if (!found) return;
   const items = itemsOf(found);
@@ -141,4 +160,4 @@ function show() {
   parts.decidedTitle.hidden = !past.length;
 }
 
-export default { name: "queue", title: "Queue", topics: ["approvals"], make, show, key };
+export default { name: "queue", title: "Queue", topics: ["approvals", "status", "trust"], make, show, key };

@@ -37,7 +37,18 @@ export async function doing(work, done = "") {
 // What was answered last to a request that several views share.
 export const known = (topic) => facts[topic];
 
+// The same, asked for if nobody has.
+export const need = async (topic) => (facts[topic] ??= await quietly(asked[topic]));
+
+// What waits for trust in each folder that is served.
+async function untrusted() {
+  const places = new Set(((await need("status"))?.boards ?? []).map((each) => each.workspace));
+  const reports = await Promise.all([...places].map((workspace) => ask("report", { report: "trust", workspace })));
+  return reports.flatMap(({ report }) => (report.entries ?? []).filter((each) => each.state !== "trusted").map((each) => ({ ...each, workspace: report.workspace })));
+}
+
 const asked = {
+  trust: untrusted,
   status: () => ask("status"),
   approvals: () => ask("approvals", { everything: true }),
 };
