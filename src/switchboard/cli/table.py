@@ -47,6 +47,7 @@ VERBS: dict[str, Verb] = {
         ("open", "open_page", "Open the page that shows what runs, and what waits", "Use"),
         ("approvals", "approvals", "Answer what clients want to do", "Use"),
         ("runs", "runs", "Show, follow, cancel or go on with runs of agents", "Use"),
+        ("stop", "stop", "End every call, run and question at once", "Use"),
         ("restart", "servers.restart", "Restart an MCP server of the daemon", "Use"),
         ("watch", "servers.watch", "Restart a server whenever its files change", "Use"),
         ("tokens", "tokens", "Count the tokens that suites save", "Use"),

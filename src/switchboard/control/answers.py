@@ -86,6 +86,15 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
     report: Raw
 
 
+class StoppedCalls(Struct, frozen=True, kw_only=True):
+    """How much was ended."""
+
+    calls: int
+    runs: int
+    questions: int
+    servers: int
+
+
 class EgressRows(Struct, frozen=True, kw_only=True):
     """What servers reached and were refused, the latest last."""
 

@@ -224,6 +224,13 @@ class StopRequest(ControlRequest, frozen=True, kw_only=True, tag="stop"):
     """End every session, and then the daemon."""
 
 
+class StopCallsRequest(ControlRequest, frozen=True, kw_only=True, tag="stop-calls"):
+    """End every call, run of an agent and question; clients and the daemon stay."""
+
+    # The servers as well, which start again when they are needed.
+    servers: bool = False
+
+
 class VaultUnlockRequest(ControlRequest, frozen=True, kw_only=True, tag="vault-unlock"):
     """The key of a vault that is made from a passphrase, to be kept in memory."""
 
@@ -277,6 +284,7 @@ AnyRequest = (
     | ReportRequest
     | OpenRequest
     | ReloadRequest
+    | StopCallsRequest
     | DrainRequest
     | StopRequest
 )

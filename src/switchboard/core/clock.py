@@ -26,6 +26,9 @@ class Clock(Struct, eq=False):
     """
 
     has_rung: bool = False
+    # The task that the call runs in, and whether a person has had it ended.
+    owner: asyncio.Task[Any] | None = None
+    is_stopped: bool = False
     begun_at: float = 0.0
     # By the monotonic clock, which a loop rounds: when the work began; 0 before.
     worked_from: float = 0.0
@@ -71,6 +74,13 @@ class Clock(Struct, eq=False):
         self._can_extend = longest > limit
         # It may stand still already: somebody is asked while the server of the call starts.
         self._paused_at = now
+
+    def stop(self) -> bool:
+        """End the call because a person wants it; says whether that was news."""
+        if self.owner is None or self.is_stopped:
+            return False
+        self.is_stopped = True
+        return self.owner.cancel()
 
     def begin(self) -> None:
         """The work begins: until now the call was on its way, or somebody was asked."""

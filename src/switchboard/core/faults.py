@@ -88,6 +88,20 @@ def without_frames(fault: Fault) -> Fault:
     return fault
 
 
+# The reason of a fault by which a person has ended a call.
+STOPPED = "stopped"
+
+
+def stopped_fault() -> Fault:
+    """What a call ends with that a person has stopped, with every other one."""
+    return Fault(
+        FaultCode.CANCELLED,
+        STOPPED,
+        "a person has stopped every call; it may have been done in part",
+        hint="ask them before you try again",
+    )
+
+
 class ScopeMissing(Fault):
     """A call wants more than the login was granted."""
 

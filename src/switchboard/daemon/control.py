@@ -18,6 +18,7 @@ from switchboard.control.answers import (
     Nothing,
     OpenedPage,
     SessionList,
+    StoppedCalls,
 )
 from switchboard.control.api import Hear
 from switchboard.control.call_desk import (
@@ -54,6 +55,7 @@ from switchboard.control.requests import (
     RunSteerRequest,
     SessionsRequest,
     StatusRequest,
+    StopCallsRequest,
     StopRequest,
     TokensRequest,
     VaultLockRequest,
@@ -75,6 +77,7 @@ from switchboard.daemon.desk.daemon_status import (
     session_statuses,
 )
 from switchboard.daemon.desk.recent_calls import recent_calls
+from switchboard.daemon.desk.stopping import stop_calls
 from switchboard.daemon.logs.stderr import write_failure
 from switchboard.daemon.state import DaemonState
 from switchboard.procs.limits import leave_no_core
@@ -181,6 +184,8 @@ class DaemonControl:
                 return await self._whole(self._open_page(request))
             case ReloadRequest():
                 return await self._reload()
+            case StopCallsRequest():
+                return await self._whole(self._stop_calls(request))
             case DrainRequest():
                 self._state.drain(hands_back=request.hands_back)
                 return Stopping(runs=tuple(runs_under_way(self._state)))
@@ -201,6 +206,16 @@ class DaemonControl:
 
     def follow(self, follower: Callable[[str], None]) -> Callable[[], None]:
         return self._state.recent_events.follow(follower)
+
+    async def _stop_calls(self, request: StopCallsRequest) -> StoppedCalls:
+        return await stop_calls(
+            request,
+            calls=self._calls,
+            runs=self._state.shared_children.open_runs,
+            approvals=self._guard.approvals,
+            audit=self._guard.audit,
+            children=tuple(all_children(self._state)),
+        )
 
     async def _reload(self) -> Changed:
         boards = tuple(self._state.boards)

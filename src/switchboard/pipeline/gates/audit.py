@@ -9,7 +9,7 @@ from msgspec import Struct
 from switchboard.core.audit import AuditRecord
 from switchboard.core.calls import Call, Figures, Interrupted, Outcome
 from switchboard.core.clock import CallTimes
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import STOPPED, Fault, FaultCode
 from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
@@ -49,7 +49,8 @@ class AuditGates:
             raise
         except asyncio.CancelledError as cancelled:
             figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
-            self._end(call, FaultCode.CANCELLED, "client-cancelled", figures)
+            reason = STOPPED if call.clock.is_stopped else "client-cancelled"
+            self._end(call, FaultCode.CANCELLED, reason, figures)
             raise
         except Exception:
             self._end(call, FaultCode.INTERNAL, "unexpected")

@@ -3,10 +3,11 @@
 import asyncio
 import time
 import traceback
+from typing import cast
 
 from switchboard.core.calls import Call, Outcome
 from switchboard.core.events import CallFinished, CallStarted
-from switchboard.core.faults import Fault, FaultCode, without_frames
+from switchboard.core.faults import Fault, FaultCode, stopped_fault, without_frames
 from switchboard.core.ports import Events, Next
 from switchboard.core.privacy.redacting_events import discreet_fault
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
@@ -19,6 +20,7 @@ class BoundaryGate:
     def __init__(
         self, events: Events, hide: Redact = NO_SECRETS, calls: Calls | None = None
     ) -> None:
+        self._loop = asyncio.get_running_loop()
         self._events = events
         self._hide = hide
         self._calls = calls
@@ -35,6 +37,9 @@ class BoundaryGate:
             )
         )
         self._under_way[call.id] = call
+        clock = call.clock
+        clock.owner = task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
+        begun = task.cancelling()
         try:
             outcome = await proceed(call)
         except Fault as fault:
@@ -43,8 +48,14 @@ class BoundaryGate:
             await self._keep(call, told)
             self._finish(call, told.code, told.reason, told.private, told=told)
         except asyncio.CancelledError:
-            self._finish(call, FaultCode.CANCELLED, "client-cancelled")
-            raise
+            if not clock.is_stopped or task.cancelling() > begun + 1:
+                self._finish(call, FaultCode.CANCELLED, "client-cancelled")
+                raise
+            # By a person and by nobody else: whoever called is still there, and is told.
+            task.uncancel()
+            told = stopped_fault()
+            await self._keep(call, told)
+            self._finish(call, told.code, told.reason, told=told)
         except Exception as error:  # noqa: BLE001 - raised below, as a fault
             private = "".join(traceback.format_exception(error))
             message = "something went wrong inside Switchboard"

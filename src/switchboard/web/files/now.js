@@ -69,7 +69,11 @@ function make() {
     ["Workspace", (each) => each.workspace],
     ["Doing", (each) => each.doing || "-"],
   ]);
+  const stop = (servers, done) => () => doing(() => ask("stop-calls", { servers }), done);
   return h("div", {}, parts.tiles, parts.problems,
+    h("div", { class: "row" },
+      sureButton("Stop all calls", "Sure? Every call, run and question ends", stop(false, "Everything was stopped."), { class: "stop", "data-act": "stop-calls" }),
+      sureButton("Stop all calls and servers", "Sure? Servers end too", stop(true, "Everything was stopped."), { class: "stop" })),
     h("h2", {}, "Sessions"), parts.sessions.element,
     h("h2", {}, "Servers"), parts.children.element,
     (parts.runsTitle = h("h2", {}, "Runs of agents")), parts.runs.element,

@@ -6,10 +6,11 @@ import configuration from "./configuration.js";
 import { h, mark, shown } from "./dom.js";
 import now from "./now.js";
 import queue from "./queue.js";
+import runs from "./runs.js";
 import savings from "./savings.js";
 import { doing, frame, isWaiting, known, refresh } from "./state.js";
 
-const VIEWS = [now, queue, calls, savings, configuration];
+const VIEWS = [now, queue, calls, runs, savings, configuration];
 const TOPICS = [
   [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
   [/^(Session|Child|Config|Login|Run|Names)/, "status"],

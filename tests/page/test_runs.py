@@ -1,0 +1,70 @@
+"""Runs of a real engine on the page, and the button that stops everything."""
+
+import asyncio
+from pathlib import Path
+
+from agents.real_codex import configure, playing
+from page.visiting import PATIENCE, opened
+from support.chromium import Browser
+from support.daemons import shim, under_way
+from support.models.script import say, shell
+from support.processes import until_true
+from support.workspace import Json, Workspace, child_command
+
+RUN = ("agents", "run", "Reviewer", "--task", "make it <b>bold</b>")
+
+
+async def test_a_run_is_watched_and_cancelled(
+    workspace: Workspace, browser: Browser, tmp_path: Path
+) -> None:
+    configure(workspace, unconfined=True)
+    mark = tmp_path / "mark"
+    command = f"sh -c 'touch {mark}; exec tail -f {mark}'"
+    with playing(workspace, shell(command), say("never")):
+        report = await asyncio.to_thread(opened, workspace)
+        tab = await browser.page(report["link"])
+        await tab.until_text("No client is connected")
+        process = await asyncio.create_subprocess_exec(
+            *workspace.command(*RUN),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=workspace.root,
+            env=workspace.env,
+        )
+        try:
+            await tab.until_text("Runs of agents")
+            await tab.press("4")
+            await tab.click('td a[href^="#runs/"]')
+            await tab.until_text("make it <b>bold</b>")
+            await tab.until("document.querySelector('[role=log]')?.innerText.includes('tail -f')")
+            assert await tab.accessibility() == []
+            await tab.picture("run")
+            await tab.click("[data-act=cancel]")
+            await tab.click("[data-act=cancel]")
+            await tab.until_text("Cancelled.")
+            await tab.until("document.querySelector('.pill').innerText === 'cancelled'")
+            async with asyncio.timeout(PATIENCE):
+                await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def test_the_button_stops_what_runs(workspace: Workspace, browser: Browser) -> None:
+    workspace.config_toml("guard = false", scope="home")
+    workspace.child("slow", child_command("slow_child"))
+    slow: Json = {"action": "call", "subtool": "wait", "args": {"seconds": 600}}
+    async with shim(workspace) as client:
+        call = asyncio.ensure_future(client.call("slow_suite", slow))
+        await until_true(lambda: under_way(workspace) == 1)
+        report = await asyncio.to_thread(opened, workspace)
+        tab = await browser.page(report["link"])
+        await tab.until_text("switchboard-tests 1")
+        await tab.click("[data-act=stop-calls]")
+        await tab.until_text("Sure?")
+        await tab.click("[data-act=stop-calls]")
+        await tab.until_text("Everything was stopped.")
+        async with asyncio.timeout(PATIENCE):
+            assert "a person has stopped every call" in str(await call)
