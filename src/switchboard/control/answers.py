@@ -86,6 +86,13 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
     report: Raw
 
 
+class ServicesAnswer(Struct, frozen=True, kw_only=True):
+    """What the local runtime answered, and the folders of clients that have a file for it."""
+
+    report: Raw
+    roots: tuple[str, ...] = ()
+
+
 class StoppedCalls(Struct, frozen=True, kw_only=True):
     """How much was ended."""
 

@@ -201,6 +201,21 @@ class ReportRequest(ControlRequest, frozen=True, kw_only=True, tag="report"):
     days: int = 30
 
 
+class ServicesRequest(ControlRequest, frozen=True, kw_only=True, tag="services"):
+    """What the local runtime tells of services, or does to them; `list` is of all projects."""
+
+    action: Literal["list", "about", "logs", "up", "down", "restart", "checkout", "uncheckout"] = (
+        "list"
+    )
+    # The folder of the project.
+    root: str = ""
+    branch: str = ""
+    # All of the branch where it is empty.
+    service: str = ""
+    # That a person is there, where it starts something.
+    proof: str = ""
+
+
 class OpenRequest(ControlRequest, frozen=True, kw_only=True, tag="open"):
     """Serve the page, and say how a person gets in."""
 
@@ -282,6 +297,7 @@ AnyRequest = (
     | CallsRequest
     | ResultRequest
     | ReportRequest
+    | ServicesRequest
     | OpenRequest
     | ReloadRequest
     | StopCallsRequest

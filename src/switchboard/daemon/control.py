@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -17,6 +17,7 @@ from switchboard.control.answers import (
     EventList,
     Nothing,
     OpenedPage,
+    ServicesAnswer,
     SessionList,
     StoppedCalls,
 )
@@ -53,6 +54,7 @@ from switchboard.control.requests import (
     RunEventsRequest,
     RunsRequest,
     RunSteerRequest,
+    ServicesRequest,
     SessionsRequest,
     StatusRequest,
     StopCallsRequest,
@@ -84,7 +86,7 @@ from switchboard.procs.limits import leave_no_core
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.guard import Guard
-    from switchboard.daemon.desk.reports import CommandReports
+    from switchboard.daemon.desk.reports import CommandReports, ServedFolder
     from switchboard.daemon.page import DaemonPage
     from switchboard.receipts.book import CallBook
     from switchboard.runs.service import RunService
@@ -180,6 +182,8 @@ class DaemonControl:
                 return await self._result(request)
             case ReportRequest():
                 return await self._reports.answer(request)
+            case ServicesRequest():
+                return await self._whole(self._services(request))
             case OpenRequest():
                 return await self._whole(self._open_page(request))
             case ReloadRequest():
@@ -246,11 +250,11 @@ class DaemonControl:
     # Approvals and the audit log
 
     async def _decide(self, request: DecideRequest) -> Decision:
-        if self._via == "page" and request.approves and self._state.page is not None:
+        if self._via == "page" and request.approves:
             # A code is not lost on what has been decided meanwhile.
             asked = replace(request, approves=False, extent="once", only_check=True)
             await self._decisions.decide(asked, Approver.of(0))
-            with self._state.page.presence.spent(request.proof) as approver:
+            with self._spent(request.proof) as approver:
                 return await self._decisions.decide(request, approver, by=self._via)
         if self._via != "cli" and request.approves:
             raise Fault(
@@ -286,22 +290,44 @@ class DaemonControl:
     @property
     def _reports(self) -> "CommandReports":
         # Only pages ask for them.
-        from switchboard.daemon.desk.reports import CommandReports, ServedFolder  # noqa: PLC0415
+        from switchboard.daemon.desk.reports import CommandReports  # noqa: PLC0415
 
         state = self._state
         if state.reports is None:
-            state.reports = CommandReports(
-                state.places.home,
-                lambda: (
-                    ServedFolder(
-                        workspace=board.runtime.settings.workspace,
-                        config=board.key.config,
-                        environ=board.key.environ,
-                    )
-                    for board in state.boards
-                ),
-            )
+            state.reports = CommandReports(state.places.home, self._folders)
         return state.reports
+
+    def _folders(self) -> "Iterator[ServedFolder]":
+        from switchboard.daemon.desk.reports import ServedFolder  # noqa: PLC0415 - as above
+
+        for board in self._state.boards:
+            yield ServedFolder(
+                workspace=board.runtime.settings.workspace,
+                config=board.key.config,
+                environ=board.key.environ,
+            )
+
+    async def _services(self, request: ServicesRequest) -> ServicesAnswer:
+        from switchboard.daemon.desk.services import STARTING, LocalServices  # noqa: PLC0415 - as above
+
+        state = self._state
+        services = state.services = state.services or LocalServices(self._folders)
+        if self._via == "cli" or request.action not in STARTING:
+            return await services.answer(request)
+        with self._spent(request.proof):
+            return await services.answer(request)
+
+    def _spent(self, proof: str) -> AbstractContextManager[Approver]:
+        """Use a proof up that a person is there. Raises a fault."""
+        page = self._state.page
+        if self._via != "page" or page is None:
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "presence-unproven",
+                "a token does not prove that a person is there",
+                hint="switchboard open",
+            )
+        return page.presence.spent(proof)
 
     @property
     def _runs(self) -> "RunService":

@@ -18,6 +18,7 @@ from switchboard.runs.limits import RunLimits
 
 if TYPE_CHECKING:
     from switchboard.daemon.desk.reports import CommandReports
+    from switchboard.daemon.desk.services import LocalServices
     from switchboard.daemon.page import DaemonPage
 
 
@@ -57,6 +58,7 @@ class DaemonState:
         self.page: DaemonPage | None = None
         self.page_lock = asyncio.Lock()
         self.reports: CommandReports | None = None
+        self.services: LocalServices | None = None
         self.is_draining = False
         # By the monotonic clock; 0 as long as it does not drain.
         self.drains_since = 0.0

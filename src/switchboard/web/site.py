@@ -49,7 +49,7 @@ _OFFERED = frozenset(
     {
         *("status", "child", "logs", "approvals", "decide", "calls"),
         *("audit", "audit-after", "verify", "runs", "run", "run-cancel", "run-steer", "egress"),
-        *("report", "stop-calls"),
+        *("report", "services", "stop-calls"),
     }
 )
 _MOST_LOGIN_BYTES = 4_096

@@ -74,20 +74,20 @@ class CommandReports:
         env = {**process_environ(), **dict(folder.environ), "SWITCHBOARD_HOME": self._home}
         async with self._turn:
             told = await asyncio.to_thread(trial, command, timeout_s=_LIMIT_S, env=env)
-        return ReportAnswer(report=_read(request, told))
+        return ReportAnswer(report=report_in(told, f"switchboard {words[0]}"))
 
 
-def _read(request: ReportRequest, told: Trial) -> Raw:
+def report_in(told: Trial, command: str) -> Raw:
+    """What a command printed as its report. Raises a fault."""
     text = told.stdout.encode()
     try:
         msgspec.json.decode(text, type=_Head)
     except msgspec.MsgspecError:
-        words = " ".join(_COMMANDS[request.report])
         raise Fault(
             FaultCode.UNAVAILABLE,
             "no-report",
-            f"`switchboard {words}` said nothing that can be shown",
-            hint=f"switchboard {words}",
+            f"`{command}` said nothing that can be shown",
+            hint=command,
             private=told.stderr,
         ) from None
     return Raw(text)

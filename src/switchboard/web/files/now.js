@@ -70,6 +70,13 @@ function make() {
     ["Doing", (each) => each.doing || "-"],
   ]);
   const stop = (servers, done) => () => doing(() => ask("stop-calls", { servers }), done);
+  parts.services = table("Services", [
+    ["Service", (each) => h("b", {}, each.service)],
+    ["Project", (each) => each.project],
+    ["Branch", (each) => each.branch],
+    ["State", (each) => h("span", { class: each.phase === "ready" ? "good" : "warn" }, each.phase, each.reason ? `: ${each.reason}` : "")],
+    ["Port", (each) => each.port ?? "-", "n"],
+  ]);
   return h("div", {}, parts.tiles, parts.problems,
     h("div", { class: "row" },
       sureButton("Stop all calls", "Sure? Every call, run and question ends", stop(false, "Everything was stopped."), { class: "stop", "data-act": "stop-calls" }),
@@ -77,6 +84,7 @@ function make() {
     h("h2", {}, "Sessions"), parts.sessions.element,
     h("h2", {}, "Servers"), parts.children.element,
     (parts.runsTitle = h("h2", {}, "Runs of agents")), parts.runs.element,
+    (parts.servicesTitle = h("h2", {}, h("a", { href: "#yard" }, "Services"))), parts.services.element,
     (parts.loginsTitle = h("h2", {}, "Logins")), parts.logins.element,
     h("h2", {}, "Boards"), parts.boards.element);
 }
@@ -85,6 +93,9 @@ function make() {
 const steady = (items) => items.map(({ age_s, ...each }) => ({ ...each, began: Math.round((Date.now() / 1000 - age_s) / 2) * 2 }));
 
 function show() {
+  const services = known("services")?.report?.services ?? [];
+  parts.servicesTitle.hidden = parts.services.element.hidden = !services.length;
+  parts.services.update(services, (each) => [each.root, each.branch, each.service].join("\n"), "");
   const status = known("status");
   const approvals = known("approvals");
   if (!status) return;
@@ -113,4 +124,7 @@ function show() {
   parts.boards.update(status.boards.map(({ age_s, ...each }) => each), (each) => each.number, "No configuration is in use.");
 }
 
-export default { name: "now", title: "Now", topics: ["status", "approvals"], make, show };
+// Nobody tells when a service changes.
+setInterval(() => !document.hidden && parts.tiles?.isConnected && refresh("services", 0), 15000);
+
+export default { name: "now", title: "Now", topics: ["status", "approvals", "services"], make, show };

@@ -9,8 +9,9 @@ import queue from "./queue.js";
 import runs from "./runs.js";
 import savings from "./savings.js";
 import { doing, frame, isWaiting, known, refresh } from "./state.js";
+import yard from "./yard.js";
 
-const VIEWS = [now, queue, calls, runs, savings, configuration];
+const VIEWS = [now, queue, calls, runs, yard, savings, configuration];
 const TOPICS = [
   [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
   [/^(Session|Child|Config|Login|Run|Names)/, "status"],

@@ -48,6 +48,7 @@ async function untrusted() {
 }
 
 const asked = {
+  services: () => ask("services", { action: "list" }),
   trust: untrusted,
   status: () => ask("status"),
   approvals: () => ask("approvals", { everything: true }),
