@@ -100,8 +100,8 @@ def test_whoever_is_killed_while_reverting_finishes_the_next_time(
 def test_a_change_that_never_reached_its_file_is_forgotten(tmp_path: Path) -> None:
     ground = prepared(tmp_path)
     original = files(ground)
-    # Two copies, the record, a lock; then the first file would follow.
-    assert was_killed(ground, "enter", 5, "before")
+    # Two copies of each, the record, a lock; then the first file would follow.
+    assert was_killed(ground, "enter", 7, "before")
     assert (tmp_path / "home/hosts/record.json").exists()
     assert files(ground).items() >= original.items()
     assert ground.take_back() == []
@@ -110,7 +110,7 @@ def test_a_change_that_never_reached_its_file_is_forgotten(tmp_path: Path) -> No
 
 def test_a_change_that_was_cut_off_is_made_the_second_time(tmp_path: Path) -> None:
     ground = prepared(tmp_path)
-    assert was_killed(ground, "enter", 6, "before")
+    assert was_killed(ground, "enter", 8, "before")
     for name in HOSTS:
         ground.enter(named(name))
         assert not ground.change(named(name)).is_needed

@@ -108,20 +108,21 @@ def _taken_back(record: HostRecord, written: Written) -> tuple[Literal["whole", 
         nonlocal how
         place = written.place
         original = record.original(written)
-        if not _take_back(written, place.target, original):
+        left = record.left(written)
+        if not _take_back(written, place.target, original, left):
             how = "parts"
         there = os.path.realpath(place.path)
         # A host that replaces a link by a file has our part in both. A link that leads elsewhere by
         # now leads to a file that we have not written.
         is_replaced = there != place.target and not os.path.islink(place.path)
-        if is_replaced and not _take_back(written, there, original):
+        if is_replaced and not _take_back(written, there, original, left):
             how = "parts"
 
     reason = _reason(take)
     return how, reason
 
 
-def _take_back(written: Written, path: str, original: bytes | None) -> bool:
+def _take_back(written: Written, path: str, original: bytes | None, left: bytes | None) -> bool:
     """Take back what is in one file. Says whether it is as it was before us."""
     place = written.place
     now = read_plain(path)
@@ -135,7 +136,7 @@ def _take_back(written: Written, path: str, original: bytes | None) -> bool:
     if is_whole and original is not None:
         _write(place, path, now, original)
         return True
-    after = without_ours(written, now, original)
+    after = without_ours(written, now, original, left)
     if after != now:
         _write(place, path, now, after)
     if original is None and (is_whole or is_bare(after)):

@@ -110,21 +110,28 @@ class HostRecord:
         """The bytes before us; `None` when there was no file. Raises `RecordDamaged`."""
         if not written.before:
             return None
-        try:
-            raw = read_own_file(self._folder, self._original_path(written.before), _MOST)
-        except OSError:
-            raw = b""
-        if digest(raw) != written.before:
+        raw = self._kept(written.before)
+        if raw is None:
             raise RecordDamaged("the copy that was kept of it is damaged")
         return raw
+
+    def left(self, written: Written) -> bytes | None:
+        """The bytes as we left them; `None` where they were not kept."""
+        return self._kept(written.after)
+
+    def _kept(self, name: str) -> bytes | None:
+        try:
+            raw = read_own_file(self._folder, self._original_path(name), _MOST)
+        except OSError:
+            return None
+        return raw if digest(raw) == name else None
 
     def _noted(self, change: FileChange, now: float) -> Written:
         before = ""
         if change.before is not None:
-            before = digest(change.before)
-            path = self._original_path(before)
-            if not os.path.lexists(path):
-                replace_file(path, change.before, mode=_MODE)
+            before = self._keep(change.before)
+            # What a file was changed from and into tells its lines from those written since.
+            self._keep(change.after)
         return Written(
             place=change.place,
             before=before,
@@ -135,6 +142,13 @@ class HostRecord:
             folders=_missing_folders(change.place.target),
             at=now,
         )
+
+    def _keep(self, raw: bytes) -> str:
+        name = digest(raw)
+        path = self._original_path(name)
+        if not os.path.lexists(path):
+            replace_file(path, raw, mode=_MODE)
+        return name
 
     def _settle(self) -> None:
         """Decide what became of changes that nobody saw the end of."""
@@ -155,7 +169,7 @@ class HostRecord:
         if tuple(settled) != self._written:
             self._save(tuple(settled))
         else:
-            self._tidy({each.before for each in settled})
+            self._tidy()
 
     def _read(self) -> tuple[Written, ...]:
         path = os.path.join(self._folder, _FILE)
@@ -176,10 +190,11 @@ class HostRecord:
             _remove(path)
         sync_folder(self._folder)
         self._written = written
-        self._tidy({each.before for each in written})
+        self._tidy()
 
-    def _tidy(self, needed: set[str]) -> None:
+    def _tidy(self) -> None:
         """Let go of bytes that nobody can want back, and of drafts of them."""
+        needed = {name for each in self._written for name in (each.before, each.after)}
         folder = os.path.join(self._folder, _ORIGINALS)
         for name in os.listdir(folder):
             if name not in needed:

@@ -12,17 +12,37 @@ from switchboard.hosts.edits.edit import (
     without_item,
     without_member,
 )
-from switchboard.hosts.edits.trees import value_at
+from switchboard.hosts.edits.merge import merged
+from switchboard.hosts.edits.trees import is_same, value_at
+from switchboard.hosts.edits.unfit import UnfitFile
 from switchboard.hosts.record import Written
 
 
-def without_ours(written: Written, now: bytes, original: bytes | None) -> bytes:
+def without_ours(
+    written: Written, now: bytes, original: bytes | None, left: bytes | None = None
+) -> bytes:
     """The file as it is now, with the servers that we took out and without what we put in.
 
-    Raises `UnfitFile`.
+    Where it is known how we left it, lines come back as they were, with their comments and where
+    they stood. Raises `UnfitFile`.
     """
+    text = decoded(now)
+    plain = _by_structure(written, text, original)
+    if left is None or original is None:
+        return plain.encode()
+    try:
+        lines = merged(decoded(left), decoded(original), text)
+        as_it_was = _by_structure(written, lines, original)
+        form = written.place.form
+        says_the_same = is_same(read_tree(as_it_was, form), read_tree(plain, form))
+    except UnfitFile:
+        says_the_same, as_it_was = False, ""
+    return (as_it_was if says_the_same else plain).encode()
+
+
+def _by_structure(written: Written, text: str, original: bytes | None) -> str:
     place = written.place
-    form, text = place.form, decoded(now)
+    form = place.form
     tree, before = read_tree(text, form), read_tree(decoded(original or b""), form)
     here, was = _members(tree, place.servers), _members(before, place.servers)
     for name, put_in in written.put_in.items():
@@ -42,7 +62,7 @@ def without_ours(written: Written, now: bytes, original: bytes | None) -> bytes:
         if not is_granted(before, granted):
             text = _without_granted(text, form, granted)
             text = _without_empty(text, form, granted.keys, before)
-    return _without_empty(text, form, place.servers, before).encode()
+    return _without_empty(text, form, place.servers, before)
 
 
 def is_bare(raw: bytes) -> bool:

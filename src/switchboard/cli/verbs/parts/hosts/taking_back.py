@@ -16,10 +16,12 @@ from switchboard.hosts.applying import Reverted, revert, write_unrecorded
 from switchboard.hosts.change import OUR_NAME, FileChange, changed, is_our_entry
 from switchboard.hosts.edits.edit import decoded, read_tree
 from switchboard.hosts.found import servers_at
-from switchboard.hosts.record import HostRecord
+from switchboard.hosts.record import HostRecord, Written, digest_of_file
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import UsageError
+
+_GOES = " (was not there before: it is removed)"
 
 
 class RevertedFile(Struct, frozen=True, kw_only=True):
@@ -27,7 +29,8 @@ class RevertedFile(Struct, frozen=True, kw_only=True):
 
     host: str
     file: str
-    # `whole`, `gone`, `parts`, `removed`, `planned` or `kept`.
+    # `whole`, `gone`, `parts`, `removed` or `kept`; of a dry run `planned`, or `going` where the
+    # file would be removed.
     how: str
     reason: str = ""
 
@@ -58,6 +61,7 @@ _WORDS = {
     "gone": "removed {}, which was not there before",
     "parts": "took our part out of {}: somebody has written into it since",
     "planned": "would put back {}",
+    "going": "would remove {}, which was not there before",
     "kept": "could not put back {}",
     "removed": "took the entry of Switchboard out of {}",
 }
@@ -78,21 +82,44 @@ def take_back(
         known = {each.target for each in ours}
         strays = [each.place for each in _strays(request, hosts)] if is_leaving else []
         places = [*ours, *(each for each in strays if each.target not in known)]
+        going = _going(record)
         if is_dry or not places:
-            return RevertReport(
-                dry_run=is_dry,
-                files=tuple(
-                    RevertedFile(host=each.host, file=each.path, how="planned")
-                    for each in reversed(places)
-                ),
-            )
+            planned = [
+                RevertedFile(
+                    host=each.host,
+                    file=each.path,
+                    how="going" if each.path in going else "planned",
+                )
+                for each in reversed(places)
+            ]
+            return RevertReport(dry_run=is_dry, files=_once(planned))
         if asks:
-            confirm(request, [each.path for each in places], "Put these files back?")
+            paths = [f"{each.path}{_GOES if each.path in going else ''}" for each in places]
+            confirm(request, paths, "Put these files back as they were?")
         files = [*map(_reverted, revert(record, hosts))]
         # Looked for again: what is taken back by the record is gone by now.
         if is_leaving:
             files += map(_without_stray, _strays(request, hosts))
-        return RevertReport(dry_run=False, files=tuple(files))
+        return RevertReport(dry_run=False, files=_once(files))
+
+
+def _going(record: HostRecord) -> set[str]:
+    """The files that were not there before us, and that nobody else has written into."""
+    first: dict[str, Written] = {}
+    last: dict[str, Written] = {}
+    for each in record.written:
+        first.setdefault(each.place.path, each)
+        last[each.place.path] = each
+    return {
+        path
+        for path, each in last.items()
+        if not first[path].before and digest_of_file(each.place.target) == each.after
+    }
+
+
+def _once(files: Sequence[RevertedFile]) -> tuple[RevertedFile, ...]:
+    """Each file once, as it is in the end: several changes of one are taken back in turn."""
+    return tuple({each.file: each for each in files}.values())
 
 
 def _reverted(each: Reverted) -> RevertedFile:
