@@ -455,13 +455,15 @@ def test_a_server_starts_where_it_did_or_a_line_says_so(workspace: Workspace) ->
 def test_it_ends_with_what_was_saved(workspace: Workspace) -> None:
     workspace.env["PATH"] = os.pathsep.join(["/usr/bin", "/bin"])
     program, *args = map(str, child_command("echo_child", "echo"))
-    _claude(workspace, mcpServers={"echo": {"command": program, "args": args}})
+    # What finds tools costs more than a single small server.
+    servers = {name: {"command": program, "args": [*args, name]} for name in ("a", "b", "c")}
+    _claude(workspace, mcpServers={**servers, "echo": {"command": program, "args": args}})
     with subprocess.Popen([program, *args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as it:
         done = answering(workspace, "setup", answers=["y", "n"])
         assert it.stdin
         it.stdin.close()
     assert "1 of them runs now, in " in done.out
-    found = re.search(r"reads ([\d,]+) tokens of 1 server .* it reads ([\d,]+)", done.out)
+    found = re.search(r"reads ([\d,]+) tokens of 4 servers .* it reads ([\d,]+)", done.out)
     assert found, done.out
     shown, direct = (int(each.replace(",", "")) for each in found.groups())
     assert 0 < shown < direct

@@ -16,7 +16,7 @@ from switchboard.cli.verbs.parts.hosts.plan import (
     home_changes,
     host_roots,
 )
-from switchboard.cli.verbs.parts.hosts.programs import lists_us
+from switchboard.cli.verbs.parts.hosts.programs import those_listing_us
 from switchboard.cli.verbs.parts.hosts.reports import (
     HostLine,
     ServerLine,
@@ -25,6 +25,8 @@ from switchboard.cli.verbs.parts.hosts.reports import (
     host_line,
     processes,
     server_line,
+    told_difference,
+    told_server,
 )
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
 from switchboard.cli.verbs.parts.tool_tokens import count_of
@@ -70,18 +72,20 @@ def carry_out(
             "without a terminal nobody can be asked about each file",
             "look with `--dry-run`, then say `--yes`",
         )
+    if not request.arguments.has("yes"):
+        _introduce(request, plan)
     agreed = [*_agreed(request, plan)]
     servers = _moving(plan, agreed)
     # Before anything is written: a host may end its servers as soon as its file changes.
     running, memory = running_bytes(_launch_lines(servers))
     # Who declines everything finds everything as it was.
     ours = _take_over(request, servers) if agreed or servers else ()
-    lines = {each.host.id: _written(request, each) for each in agreed}
+    lines = {each.host: each for each in _listed(request, agreed, _written(request, agreed))}
     hosts = tuple(
         _with_offer(lines.get(each.host.id) or host_line(each, _state_of_unwritten(each)), each)
         for each in plan.hosts
     )
-    before, after = processes(replace(plan, servers=tuple(servers)))
+    before, after = processes(servers)
     return kind(
         dry_run=False,
         servers=tuple(_server_lines(plan, servers, "taken")),
@@ -114,9 +118,15 @@ def _tokens(request: CommandRequest) -> TokensSaved | None:
         # Everything is written by now, and `switchboard tokens` counts at any time.
         return None
     asked = [each for each in answer.servers if each.failure is None]
-    direct = sum(count_of(tool) for each in asked for tool in each.tools)
-    shown = sum(count_of(tool) for each in asked for tool in each.shown)
-    return TokensSaved(servers=len(asked), direct=direct, shown=shown) if direct else None
+    listing = next((each.tools for each in answer.presets if each.is_in_use), None)
+    if listing is None:
+        listing = [tool for each in asked for tool in each.shown]
+    return TokensSaved(
+        servers=len(asked),
+        direct=sum(count_of(tool) for each in asked for tool in each.tools),
+        shown=sum(map(count_of, listing)),
+        failed=tuple(each.server for each in answer.servers if each.failure is not None),
+    )
 
 
 def plan_is_empty(plan: SetupPlan) -> bool:
@@ -127,7 +137,7 @@ def plan_is_empty(plan: SetupPlan) -> bool:
 
 def _planned(plan: SetupPlan, kind: type[SetupReport], *, is_dry: bool = True) -> SetupReport:
     moving = _moving(plan, plan.hosts)
-    before, after = processes(replace(plan, servers=tuple(moving)))
+    before, after = processes(moving)
     return kind(
         dry_run=is_dry,
         servers=tuple(_server_lines(plan, moving, "planned")),
@@ -149,12 +159,24 @@ def _planned(plan: SetupPlan, kind: type[SetupReport], *, is_dry: bool = True) -
 def _server_lines(
     plan: SetupPlan, moving: Sequence[FoundServer], state: str
 ) -> Iterator[ServerLine]:
+    coming = {each.name: each for each in moving}
     for each in plan.servers:
-        if each not in moving and not each.is_known and not each.reason:
-            stays = replace(each, reason="no file that has it is changed")
-            yield server_line(stays, "left")
-        else:
+        if each.reason or each.is_known:
             yield server_line(each, state)
+        elif each.name in coming:
+            yield server_line(_told_of_others(coming[each.name], each), state)
+        else:
+            reason = "no file that has it is changed"
+            yield server_line(replace(each, reason=reason, secrets=(), remarks=()), "left")
+
+
+def _told_of_others(moved: FoundServer, found: FoundServer) -> FoundServer:
+    """Say of a server that it also stays in hosts that are as they were."""
+    left = dict.fromkeys(each.title for each in found.sources if each not in moved.sources)
+    if not left:
+        return moved
+    told = f"still in {', '.join(left)}, too, which stays as it is"
+    return replace(moved, remarks=(*moved.remarks, told))
 
 
 def _with_offer(line: HostLine, plan: HostPlan) -> HostLine:
@@ -183,6 +205,22 @@ def _difference(plan: SetupPlan, changes: Sequence[FileChange]) -> str:
     return "".join(told)
 
 
+def _introduce(request: CommandRequest, plan: SetupPlan) -> None:
+    """Say what would be done, and that it can be undone, before anybody is asked."""
+    style = request.talk.style
+    for line in _server_lines(plan, _moving(plan, plan.hosts), "planned"):
+        for text in told_server(line, style):
+            request.talk.say(text)
+    hosts = ", ".join(each.host.title for each in plan.hosts if each.changes)
+    if not hosts:
+        return
+    if plan.servers:
+        home = style.paths(places_for(request).home)
+        request.talk.say(f"\nServers that are taken over go into {home}.")
+    request.talk.say(f"One entry for Switchboard goes into {hosts}; you are asked about each.")
+    request.talk.say("Nothing is written before the last answer. `switchboard revert` undoes it.")
+
+
 def _agreed(request: CommandRequest, plan: SetupPlan) -> Iterator[HostPlan]:
     """The hosts that somebody who sees the difference wants changed, with what of it."""
     for each in plan.hosts:
@@ -209,9 +247,10 @@ def _wants(
     if request.arguments.has("yes"):
         return True
     style = request.talk.style
-    request.talk.say(f"\n{style.bold(host.host.title)}: {changes[0].place.path}")
-    for line in _difference(plan, changes).splitlines():
-        request.talk.say(f"  {line}")
+    path = style.paths(changes[0].place.path)
+    request.talk.say(f"\n{style.bold(host.host.title)}: {path}")
+    for line in told_difference(_difference(plan, changes), style):
+        request.talk.say(line)
     ask_at_terminal(f"\n{question.format(host.host.title)} [y/N] ")
     return says_yes()
 
@@ -222,7 +261,11 @@ def _moving(plan: SetupPlan, agreed: Sequence[HostPlan]) -> list[FoundServer]:
     if not plan.hosts:
         return new
     files = {each.file for each in agreed if each.changes}
-    return [each for each in new if any(source.file in files for source in each.sources)]
+    moving = (
+        replace(each, sources=tuple(source for source in each.sources if source.file in files))
+        for each in new
+    )
+    return [each for each in moving if each.sources]
 
 
 def _take_over(request: CommandRequest, servers: Sequence[FoundServer]) -> tuple[str, ...]:
@@ -247,15 +290,22 @@ def _write_ours(request: CommandRequest, changes: Iterable[FileChange]) -> list[
     return [each.path for each in results]
 
 
-def _written(request: CommandRequest, plan: HostPlan) -> HostLine:
-    with HostRecord(places_for(request).home) as record:
-        changes = (*plan.changes, *plan.allowing)
-        results = [*apply(changes, record, time.time())]
-    if failed := next((each.reason for each in results if each.reason), ""):
-        return host_line(plan, "failed", reason=failed)
-    request.talk.progress(f"asking {plan.host.title} for its servers")
-    roots = host_roots(request, places_for(request))
-    is_listed = lists_us(plan.found, roots)
-    request.talk.clear()
-    state = "written" if plan.changes else "kept"
-    return host_line(plan, state, allows="written" if plan.allowing else "", is_listed=is_listed)
+def _written(request: CommandRequest, plans: Sequence[HostPlan]) -> Iterator[HostLine]:
+    for plan in plans:
+        with HostRecord(places_for(request).home) as record:
+            results = [*apply((*plan.changes, *plan.allowing), record, time.time())]
+        if failed := next((each.reason for each in results if each.reason), ""):
+            yield host_line(plan, "failed", reason=failed)
+            continue
+        state = "written" if plan.changes else "kept"
+        yield host_line(plan, state, allows="written" if plan.allowing else "")
+
+
+def _listed(
+    request: CommandRequest, plans: Sequence[HostPlan], lines: Iterable[HostLine]
+) -> Iterator[HostLine]:
+    """The same lines, with what those hosts that are written say of themselves."""
+    told = {each.host: each for each in lines}
+    files = [each.found for each in plans if told[each.host.id].state != "failed"]
+    asked = those_listing_us(files, host_roots(request, places_for(request)), request.talk)
+    yield from (replace(each, is_listed=asked.get(each.host)) for each in told.values())

@@ -3,12 +3,15 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from msgspec.structs import replace
 
+from switchboard.cli.printer import Talk
 from switchboard.hosts.change import OUR_NAME
 from switchboard.hosts.found import FoundHostFile
+from switchboard.hosts.host import Host
 from switchboard.hosts.places import HostRoots, variables_of
 from switchboard.procs.trial import trial
 
@@ -25,14 +28,35 @@ def version_of(program: str, environ: Mapping[str, str]) -> str:
         return ""
 
 
+def those_listing_us(
+    files: Sequence[FoundHostFile], roots: HostRoots, talk: Talk
+) -> dict[str, bool | None]:
+    """What each of these hosts answers, asked all at once. Somebody sees whom it waits for."""
+    asked = [each for each in files if each.host.lists and each.file.scope == "user"]
+    if not asked:
+        return {}
+    found: dict[str, bool | None] = {}
+    with ThreadPoolExecutor(len(asked)) as side_by_side:
+        answers = {side_by_side.submit(lists_us, each, roots): each.host for each in asked}
+        talk.step(f"asking {_titles(answers.values())} whether Switchboard is on the list")
+        for answer in as_completed(answers):
+            found[answers.pop(answer).id] = answer.result()
+            if answers:
+                talk.step(f"waiting for {_titles(answers.values())}", is_passing=True)
+    talk.clear()
+    return found
+
+
+def _titles(hosts: Iterable[Host]) -> str:
+    return ", ".join(each.title for each in hosts)
+
+
 def lists_us(file: FoundHostFile, roots: HostRoots) -> bool | None:
-    """Whether the host itself names us; nothing where it cannot be asked.
+    """Whether a host with a list names us on it; nothing where it cannot be asked.
 
     It is asked in a home of its own, with a copy of its file: hosts write into their files whenever
     they run, and then `revert` could not put back what was there.
     """
-    if not file.host.lists or file.file.scope != "user":
-        return None
     with tempfile.TemporaryDirectory(prefix="switchboard-") as folder:
         leading = variables_of(file.file)
         environ = {key: text for key, text in roots.environ.items() if key not in leading}

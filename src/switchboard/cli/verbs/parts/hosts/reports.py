@@ -1,14 +1,14 @@
 """What the verbs about hosts answer."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from switchboard.cli.render import hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
-from switchboard.cli.verbs.parts.hosts.plan import HostPlan, SetupPlan
+from switchboard.cli.verbs.parts.hosts.plan import HostPlan
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 
@@ -22,6 +22,8 @@ class HostLine(Struct, frozen=True, kw_only=True):
     # `written`, `planned`, `kept` where nothing had to change, `declined`, `told` where somebody
     # has to write it, or `failed`.
     state: str
+    # Other files of the host that are written as well.
+    beside: tuple[str, ...] = ()
     # Servers that moved out of it.
     moved: tuple[str, ...] = ()
     # Whether it leaves asking to us: `written`, `planned`, `offered` where it goes on to ask, or
@@ -55,7 +57,10 @@ class TokensSaved(Struct, frozen=True, kw_only=True):
 
     servers: int
     direct: int
+    # What is listed with the settings that are in use.
     shown: int
+    # Servers that could not be started.
+    failed: tuple[str, ...] = ()
 
 
 class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
@@ -82,7 +87,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
 
     def lines(self, style: Style) -> Iterator[str]:
         for server in self.servers:
-            yield from _server_lines(server, style)
+            yield from told_server(server, style)
         yield from (f"wrote {style.paths(file)}" for file in self.ours)
         for host in self.hosts:
             yield from _host_lines(host, style)
@@ -97,7 +102,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
                 f"{counted(self.running, 'of them runs', 'of them run')} now, in"
                 f" {self.running_bytes >> 20} MB; they end when their hosts are restarted"
             )
-        if self.tokens is not None:
+        if self.tokens is not None and self.tokens.servers:
             yield (
                 f"a model reads {self.tokens.shown:,} tokens of"
                 f" {counted(self.tokens.servers, 'server')} before its first word;"
@@ -105,6 +110,10 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
             )
 
     def notes(self, style: Style) -> Iterator[str]:
+        if self.tokens is not None and self.tokens.failed:
+            failed = self.tokens.failed
+            yield warning(style, f"{len(failed)} could not be started: {', '.join(failed)}")
+            yield hint(style, "switchboard doctor --deep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
         if self.projects:
@@ -145,7 +154,8 @@ _ALLOWS = {
 }
 
 
-def _server_lines(server: ServerLine, style: Style) -> Iterator[str]:
+def told_server(server: ServerLine, style: Style) -> Iterator[str]:
+    """A server, and what becomes of it, in lines."""
     places = ", ".join(server.found_in)
     if server.state == "left":
         yield f"left {style.bold(server.name)} in {places}: {server.reason}"
@@ -154,15 +164,17 @@ def _server_lines(server: ServerLine, style: Style) -> Iterator[str]:
     else:
         yield f"{_SERVER_WORDS[server.state]} {style.bold(server.name)} from {places}"
     if server.secrets:
-        yield f"  its secrets are kept in the vault: {', '.join(server.secrets)}"
+        verb = "would go into" if server.state == "planned" else "are kept in"
+        yield f"  its secrets {verb} the vault: {', '.join(server.secrets)}"
     yield from (f"  {remark}" for remark in server.remarks)
 
 
 def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
     yield ""
     yield f"{style.bold(host.title)}: {_HOST_WORDS[host.state]} {style.paths(host.file)}"
+    yield from (f"  {_HOST_WORDS[host.allows]} {style.paths(each)}" for each in host.beside)
     if host.difference:
-        yield from (_difference_line(line, style) for line in host.difference.splitlines())
+        yield from told_difference(host.difference, style)
     if host.entry:
         yield from (f"  {line}" for line in host.entry.splitlines())
     if host.reason:
@@ -177,12 +189,17 @@ def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
         yield f"  {host.title} lists it"
 
 
-def _difference_line(line: str, style: Style) -> str:
-    if line.startswith("+"):
-        return "  " + style.green(line)
-    if line.startswith("-"):
-        return "  " + style.red(line)
-    return f"  {line}"
+def told_difference(difference: str, style: Style) -> Iterator[str]:
+    """The lines of a difference, in colours."""
+    for line in difference.splitlines():
+        if line.startswith(("--- ", "+++ ")):
+            yield f"  {style.bold(style.paths(line))}"
+        elif line.startswith("+"):
+            yield "  " + style.green(line)
+        elif line.startswith("-"):
+            yield "  " + style.red(line)
+        else:
+            yield f"  {line}"
 
 
 def server_line(server: FoundServer, state: str) -> ServerLine:
@@ -209,11 +226,13 @@ def host_line(
     is_listed: bool | None = None,
 ) -> HostLine:
     """A host as it is told."""
+    others = (each.place.path for each in plan.allowing if each.place.path != plan.file)
     return HostLine(
         host=plan.host.id,
         title=plan.host.title,
         file=plan.file,
         state=state,
+        beside=tuple(others) if allows else (),
         moved=tuple(name for each in plan.changes for name in each.taken_out),
         allows=allows,
         reason=reason or plan.reason,
@@ -224,8 +243,8 @@ def host_line(
     )
 
 
-def processes(plan: SetupPlan) -> tuple[int, int]:
-    """How many processes all hosts would start by themselves, and how many are left."""
-    moved = [each for each in plan.servers if not each.reason and "command" in each.fields]
+def processes(servers: Iterable[FoundServer]) -> tuple[int, int]:
+    """How many processes hosts would start of these by themselves, and how many are left."""
+    moved = [each for each in servers if "command" in each.fields]
     before = sum(len({source.host for source in each.sources}) for each in moved)
     return before, len(moved)

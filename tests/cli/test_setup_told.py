@@ -1,0 +1,113 @@
+"""What `setup` says: before it asks, while it waits, and at its end."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.commands import answering, switchboard
+from support.workspace import Workspace, child_command
+
+TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
+CODEX = f"""\
+[mcp_servers.time]
+command = "uvx"
+args = ["mcp-server-time"]
+
+[mcp_servers.github]
+command = "npx"
+env = {{ GITHUB_TOKEN = "{TOKEN}" }}
+"""
+TIME = {"command": "uvx", "args": ["mcp-server-time"]}
+
+
+@pytest.fixture
+def user(workspace: Workspace) -> Workspace:
+    """Give a home in which nothing of the machine is found."""
+    workspace.env["PATH"] = os.pathsep.join(["/usr/bin", "/bin"])
+    workspace.env["NO_COLOR"] = "1"
+    return workspace
+
+
+def _put(workspace: Workspace, place: str, text: str) -> Path:
+    path = workspace.user_home / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def _claude(workspace: Workspace, **top: object) -> Path:
+    return _put(workspace, ".claude.json", json.dumps(top, indent=2))
+
+
+def test_what_is_done_and_that_it_can_be_undone_is_said_before_the_first_question(
+    user: Workspace,
+) -> None:
+    _put(user, ".codex/config.toml", CODEX)
+    local = {"mcpServers": {"files": {"command": "files-server"}}}
+    _claude(user, projects={str(user.root): local})
+    before = answering(user, "setup", answers=["n", "n"]).out.split("[y/N]")[0]
+    said = before.split("--- ")[0]
+    assert "would take over github from Codex" in said
+    assert "its secrets would go into the vault: mcp/github/env/GITHUB_TOKEN" in said
+    assert "its host had it in this project alone; here it is for every project" in said
+    assert "Servers that are taken over go into ~/" in said
+    assert "One entry for Switchboard goes into Claude Code, Codex" in said
+    assert "`switchboard revert` undoes it" in said
+
+
+def test_a_host_that_was_declined_has_no_part_in_what_was_done(user: Workspace) -> None:
+    _put(user, ".codex/config.toml", CODEX)
+    _put(user, ".cursor/mcp.json", json.dumps({"mcpServers": {"time": TIME}}))
+    done = answering(user, "setup", answers=["n", "y"])
+    assert re.search(r"took over time from Cursor\s+still in Codex, too", done.out)
+    assert "left github in Codex" in done.out
+    # Nothing of a server that stays was put anywhere.
+    assert "are kept in the vault" not in done.out
+    assert "processes of servers become" not in done.out
+
+
+def test_a_new_file_beside_the_one_with_our_entry_is_named(user: Workspace) -> None:
+    user.env.pop("ENABLE_MCP_SERVER_SURFACE", None)
+    _claude(user, numStartups=3)
+    done = switchboard(user, "setup", "--yes", "--allow", apart=True)
+    assert "  wrote ~/.claude/settings.json\n" in done.out
+
+
+def test_the_figure_at_the_end_is_that_of_the_surface_in_use(user: Workspace) -> None:
+    program, *args = map(str, child_command("echo_child", "echo"))
+    servers = {"echo": {"command": program, "args": args}, "notes": {"command": "no-such-server"}}
+    _claude(user, mcpServers=servers)
+    done = answering(user, "setup", answers=["y", "n"])
+    found = re.search(r"reads ([\d,]+) tokens of 1 server ", done.out)
+    assert found, done.out
+    surfaces = switchboard(user, "tokens", "--json").report["surfaces"]
+    (listing,) = (each["listing"] for each in surfaces if each["is_in_use"])
+    assert int(found[1].replace(",", "")) == listing
+    assert "1 could not be started: notes" in done.out
+    assert "switchboard doctor --deep" in done.out
+
+
+def test_hosts_are_asked_at_once_and_somebody_sees_whom_it_waits_for(
+    user: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    os.mkfifo(tmp_path / "both")
+    # Neither ends before the other has begun.
+    scripts = {
+        "claude": f'read word < "{tmp_path}/both"; cat "$HOME/.claude.json"',
+        "codex": f'echo go > "{tmp_path}/both"; cat "$HOME/.codex/config.toml"',
+    }
+    for name, text in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    user.env["PATH"] = os.pathsep.join([str(folder), "/usr/bin", "/bin"])
+    _claude(user, numStartups=3)
+    _put(user, ".codex/config.toml", "")
+    done = switchboard(user, "setup", "--yes", apart=True)
+    assert "Claude Code lists it" in done.out
+    assert "Codex lists it" in done.out
+    assert "asking Claude Code, Codex whether Switchboard is on the list" in done.err
