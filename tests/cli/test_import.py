@@ -8,6 +8,7 @@ import pytest
 from cli.commands import UNTRUSTING, Finished, switchboard
 from support.workspace import Json, Workspace
 
+NOT_YET = "  its secret is not in the vault yet: switchboard vault put"
 # A file as VS Code writes it: with comments, and a comma after the last item.
 VSCODE = """\
 {
@@ -139,7 +140,10 @@ def test_what_is_left_behind_has_a_line_with_the_reason(project: Workspace) -> N
 def test_what_is_different_afterwards_is_said(project: Workspace) -> None:
     lines = imported(project).out.splitlines()
     for name, words in (
-        ("search", "  its secret is nowhere yet: switchboard vault put mcp/search/header/"),
+        (
+            "search",
+            "  its secret is not in the vault yet: switchboard vault put mcp/search/header/",
+        ),
         ("files", "  without `envFile`: "),
         ("leaky", "  `API_KEY` looks like a secret, and both files keep it in plain text: "),
         ("db", "  into .switchboard/config.toml, which fills in its variables"),
@@ -149,6 +153,20 @@ def test_what_is_different_afterwards_is_said(project: Workspace) -> None:
         after = [line for line in lines[begins + 1 : begins + 5] if line.startswith("  ")]
         assert any(line.startswith(words) for line in after), (name, after)
     assert "0123456789-plain" not in "\n".join(lines)
+
+
+def test_nothing_is_said_to_be_left_out_that_came_over(project: Workspace) -> None:
+    lines = imported(project).out.splitlines()
+    # A file with environment variables is the one thing here that has no place with us.
+    assert [line for line in lines if line.startswith("  without ")] == [
+        next(line for line in lines if "`envFile`" in line)
+    ]
+    assert not any("is not expanded" in line for line in lines)
+    begins = lines.index("copied search from .vscode/mcp.json")
+    assert [line for line in lines[begins + 1 : begins + 4] if line.startswith("  ")] == [
+        "  into .switchboard/config.toml, which fills in its variables",
+        "  its secret is not in the vault yet: switchboard vault put mcp/search/header/X-Api-Key",
+    ]
 
 
 def test_a_file_that_is_no_json_keeps_no_other_back(project: Workspace) -> None:

@@ -159,6 +159,17 @@ def test_a_server_of_a_host_that_stays_is_told_as_left(hosts: Workspace) -> None
     assert "in Cursor: no file that has it is changed" in done.out
 
 
+def test_a_server_that_would_spoil_our_file_stays_where_it_is(hosts: Workspace) -> None:
+    servers = {"odd": {"command": "x", "env": {"LD_PRELOAD": "x.so"}}, "fine": {"command": "y"}}
+    _claude(hosts, mcpServers=servers)
+    done = switchboard(hosts, "setup", "claude-code", "--yes", apart=True)
+    assert "left odd in Claude Code: `LD_PRELOAD` can make the server run foreign code" in done.out
+    assert [*_ours(hosts)] == ["fine"]
+    claude = json.loads((hosts.user_home / ".claude.json").read_bytes())
+    assert {*claude["mcpServers"]} == {"odd", "switchboard"}
+    assert switchboard(hosts, "list").code == 0
+
+
 def test_revert_puts_everything_back_byte_for_byte(hosts: Workspace) -> None:
     before = _files(hosts)
     switchboard(hosts, "setup", "--yes", apart=True)

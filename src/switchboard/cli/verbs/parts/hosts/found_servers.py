@@ -14,6 +14,7 @@ from switchboard.cli.verbs.parts.importing.foreign_servers import (
     Candidate,
     PlainSecret,
     candidate_of,
+    fault_at_home,
     plain_secrets,
 )
 from switchboard.config.itself import is_switchboard
@@ -143,7 +144,9 @@ class _Taking:
             if _same(self._known.get(name), candidate.fields, name):
                 return FoundServer(name=name, sources=(source,), is_known=True)
             if name not in self._names:
-                return _new(source, server, candidate)
+                made = _new(source, server, candidate)
+                fault = fault_at_home(name, made.fields)
+                return FoundServer(name=name, sources=(source,), reason=fault) if fault else made
         reason = f"there are two other servers named `{server.name}`"
         return FoundServer(name=server.name, sources=(source,), reason=reason)
 

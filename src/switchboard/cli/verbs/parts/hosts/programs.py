@@ -32,7 +32,14 @@ def those_listing_us(
     files: Sequence[FoundHostFile], roots: HostRoots, talk: Talk
 ) -> dict[str, bool | None]:
     """What each of these hosts answers, asked all at once. Somebody sees whom it waits for."""
-    asked = [each for each in files if each.host.lists and each.file.scope == "user"]
+    path = roots.environ.get("PATH")
+    asked = [
+        each
+        for each in files
+        if each.file.scope == "user"
+        and each.host.lists
+        and shutil.which(each.host.lists[0], path=path)
+    ]
     if not asked:
         return {}
     found: dict[str, bool | None] = {}

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
 from msgspec import Struct
@@ -13,13 +13,14 @@ from switchboard.config.documents import Document, read_json_document, read_text
 from switchboard.config.itself import is_switchboard
 from switchboard.config.json_comments import without_comments
 from switchboard.config.json_text import read_json
+from switchboard.config.key_positions import KeyPath, dotted
 from switchboard.config.placeholders import has_placeholder
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.hosts.known_servers import purpose_of
-from switchboard.settings.files.file_layers import given_layer
+from switchboard.settings.files.file_layers import given_layer, sidecar_layer
 from switchboard.settings.placing.workspace_needs import needed_of_workspace
 from switchboard.settings.writing.edit import add_server
 from switchboard.settings.writing.toml_servers import add_toml_server
@@ -102,7 +103,7 @@ def take_over(candidate: Candidate, folder: str, taken: set[str]) -> ImportedSer
     return outcome_of(candidate, reason)
 
 
-_TAKEN = "a server of this name is already there"
+_TAKEN = "Switchboard has a server of this name already"
 
 
 def planned(candidate: Candidate, taken: set[str]) -> ImportedServer:
@@ -133,6 +134,18 @@ def candidate_of(
     return next(_ForeignFile(document, file, workspace, environ).servers())
 
 
+def fault_at_home(name: str, fields: Mapping[str, Any]) -> str:
+    """Why a server cannot stand in a file of the user's home: such a file is of no use as a whole.
+
+    Nothing where it can.
+    """
+    tree = {"mcpServers": {name: dict(fields)}}
+    spots = read_json(json.dumps(tree)).spots
+    problems: list[Problem] = []
+    sidecar_layer(Document(path="", scope=Scope.HOME, tree=tree, spots=spots), problems)
+    return "; ".join(each.message for each in problems if each.severity == "error")
+
+
 class _ForeignFile:
     """One file of another client, read."""
 
@@ -156,11 +169,14 @@ class _ForeignFile:
                 name, key = raw.strip(), f"{collection}.{raw}."
                 said = [each for each in self._problems if f"{each.key}.".startswith(key)]
                 if name in usable:
-                    yield self._candidate(name, usable[name], said)
+                    remarks = _remarks(
+                        usable[name], ((each.key[len(key) :], each) for each in said)
+                    )
+                    yield self._candidate(name, usable[name], remarks)
                 else:
                     yield Candidate(name=name, file=self._file, reason=_fault(fields, said))
 
-    def _candidate(self, name: str, fields: dict[str, Any], said: list[Problem]) -> Candidate:
+    def _candidate(self, name: str, fields: dict[str, Any], said: Iterable[str]) -> Candidate:
         file, workspace = self._file, self._workspace
         command, args = str(fields.get("command") or ""), fields.get("args") or ()
         if is_switchboard(name, command, args):
@@ -192,15 +208,38 @@ class _ForeignFile:
             or bool(in_the_open and not has_placeholder(json.dumps(ours))),
             needs_workspace=needs if command else "",
             remarks=(
-                *(f"without `{_last(each.key)}`: {each.message}" for each in said),
+                *said,
                 *(
-                    f"its secret is nowhere yet: switchboard vault put {each}"
+                    f"its secret is not in the vault yet: switchboard vault put {each}"
                     for each in translation.asked
                 ),
                 *(each.remark for each in plain_secrets(name, ours)),
                 *(f"{each.told}: {each.remedy}" for each in in_the_open),
             ),
         )
+
+
+def _remarks(fields: Mapping[str, Any], said: Iterable[tuple[str, Problem]]) -> Iterator[str]:
+    """What is said of keys that are left out, and of values that come over as they are."""
+    kept = {dotted(path): text for path, text in _texts(fields)}
+    for key, problem in said:
+        if key not in kept:
+            yield f"without `{_last(key)}`: {problem.message}"
+        elif not has_placeholder(kept[key]) and not is_secret_name(_last(key)):
+            # A placeholder is put into our words, and of a secret in the open more is said.
+            yield problem.message
+
+
+def _texts(value: Any, above: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Every text in the fields of a server, with the keys that lead to it."""
+    if isinstance(value, Mapping):
+        for key, each in cast("Mapping[str, Any]", value).items():
+            yield from _texts(each, (*above, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(cast("list[Any]", value)):
+            yield from _texts(each, (*above, index))
+    else:
+        yield above, str(value)
 
 
 def _fault(fields: Any, said: list[Problem]) -> str:
