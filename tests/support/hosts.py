@@ -178,7 +178,11 @@ async def run_codex_with(
 
 
 async def run_opencode(
-    program: Path, model: ScriptedModel, workspace: Workspace, servers: Mapping[str, Json]
+    program: Path,
+    model: ScriptedModel,
+    workspace: Workspace,
+    servers: Mapping[str, Json],
+    more: Mapping[str, Json] = {},
 ) -> Finished:
     """Run one prompt in opencode, with these servers; it allows all tools by itself."""
     provider: Json = {
@@ -204,6 +208,7 @@ async def run_opencode(
             }
             for name, entry in servers.items()
         },
+        **more,
     }
     _write(workspace.user_home / ".config" / "opencode" / "opencode.json", settings)
     env = {

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from switchboard.hosts.change import FileChange, Granted, Placed, changed
@@ -12,6 +13,7 @@ from switchboard.hosts.places import HostRoots
 from switchboard.hosts.plain_file import read_plain
 
 _TOOL = "{tool}"
+_ASK = "ask"
 
 
 def granted_with_entry(
@@ -27,7 +29,23 @@ def granted_with_entry(
         for grant in mine
         if not grant.needs_key or value_at(tree, grant.keys) is not None
         for made in _made(grant, is_guarded=is_guarded, reading=reading)
+        if not grant.needs_asking or _is_asked(tree, made)
     )
+
+
+def _is_asked(tree: dict[str, Any], granted: Granted) -> bool:
+    """Whether the last of the rules that count for a name has the host ask."""
+    rules = value_at(tree, granted.keys)
+    if not isinstance(rules, dict):
+        # One word for everything cannot have an exception beside it.
+        return False
+    said: Any = None
+    for pattern, rule in cast("dict[str, Any]", rules).items():
+        if "*" in pattern and fnmatchcase(granted.name, pattern):
+            said = rule
+    # A rule may have rules of its own, for what a tool is called with.
+    inner = cast("dict[str, Any]", said).values() if isinstance(said, dict) else (said,)
+    return _ASK in inner
 
 
 def changes_beside(

@@ -97,6 +97,8 @@ class HostGrant(Struct, frozen=True, kw_only=True):
     is_for_gate: bool = False
     # Only where the key is there already.
     needs_key: bool = False
+    # Only where a member there, whose name is a pattern, has the host ask: it does not by itself.
+    needs_asking: bool = False
 
 
 class Host(Struct, frozen=True, kw_only=True):
