@@ -111,3 +111,17 @@ def test_hosts_are_asked_at_once_and_somebody_sees_whom_it_waits_for(
     assert "Claude Code lists it" in done.out
     assert "Codex lists it" in done.out
     assert "asking Claude Code, Codex whether Switchboard is on the list" in done.err
+
+
+def test_a_file_that_cannot_be_read_is_to_be_corrected_first(user: Workspace) -> None:
+    path = _put(user, ".gemini/settings.json", '{\n  "a": 1,,\n}\n')
+    for words in (("--dry-run",), ("--yes",)):
+        done = switchboard(user, "setup", "gemini", *words, apart=True)
+        assert done.code == 1
+        assert "Gemini CLI: could not read ~/.gemini/settings.json\n" in done.out
+        assert "  ~/.gemini/settings.json:3:1: " in done.out
+        assert "hint: correct ~/.gemini/settings.json, then run this again\n" in done.err
+        # It would fail without that option just as well.
+        assert "run it without" not in done.err
+    path.write_text("{}")
+    assert "run it without `--dry-run`" in switchboard(user, "setup", "--dry-run").err

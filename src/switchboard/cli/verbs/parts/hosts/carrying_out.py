@@ -190,6 +190,8 @@ def _state_of_unwritten(plan: HostPlan) -> str:
         return "told"
     if plan.changes:
         return "declined"
+    if plan.found.problem:
+        return "unread"
     return "failed" if plan.reason else "kept"
 
 

@@ -20,7 +20,7 @@ class HostLine(Struct, frozen=True, kw_only=True):
     title: str
     file: str
     # `written`, `planned`, `kept` where nothing had to change, `declined`, `told` where somebody
-    # has to write it, or `failed`.
+    # has to write it, `unread` where its file cannot be understood, or `failed`.
     state: str
     # Other files of the host that are written as well.
     beside: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
     tokens: TokensSaved | None = None
 
     def exit_code(self) -> int:
-        return FAILED if any(each.state == "failed" for each in self.hosts) else DONE
+        return FAILED if any(each.state in {"failed", "unread"} for each in self.hosts) else DONE
 
     def lines(self, style: Style) -> Iterator[str]:
         for server in self.servers:
@@ -118,15 +118,25 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
         if self.projects:
             yield hint(style, "to take them over here: switchboard init --import")
+        unread = [style.paths(each.file) for each in self.hosts if each.state == "unread"]
+        if unread:
+            yield hint(style, f"correct {', '.join(unread)}, then run this again")
         if not self.servers and not self.hosts:
             yield "no host was found on this machine"
             yield hint(style, "switchboard help setup")
         elif self.dry_run:
-            yield hint(style, "nothing was changed; to do it, run it without `--dry-run`")
+            yield from self._dry_notes(style)
         elif any(each.state == "written" for each in self.hosts):
             yield hint(style, "restart your hosts; to take it all back: switchboard revert")
             if self.tokens is None:
                 yield hint(style, "what a model reads now, and read before: switchboard tokens")
+
+    def _dry_notes(self, style: Style) -> Iterator[str]:
+        states = {each.state for each in (*self.servers, *self.hosts)}
+        if "planned" in states or any(each.allows == "planned" for each in self.hosts):
+            yield hint(style, "nothing was changed; to do it, run it without `--dry-run`")
+        else:
+            yield "nothing was changed"
 
 
 class ImportReport(SetupReport, frozen=True, kw_only=True, tag="switchboard.import/1"):
@@ -144,6 +154,7 @@ _HOST_WORDS = {
     "kept": "already up to date:",
     "declined": "left as it is:",
     "failed": "could not write",
+    "unread": "could not read",
     "told": "write yourself into",
 }
 _ALLOWS = {
