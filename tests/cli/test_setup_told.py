@@ -125,3 +125,16 @@ def test_a_file_that_cannot_be_read_is_to_be_corrected_first(user: Workspace) ->
         assert "run it without" not in done.err
     path.write_text("{}")
     assert "run it without `--dry-run`" in switchboard(user, "setup", "--dry-run").err
+
+
+def test_a_server_of_one_project_is_shown_with_its_program_as_any_other(user: Workspace) -> None:
+    """Only its options and its program; nothing else of it, and nothing of another project."""
+    local = {"files": {"command": "files-server", "args": ["--root", "canary-root"]}}
+    other = {"far": {"command": "other-server"}}
+    projects = {str(user.root): {"mcpServers": local}, "/elsewhere": {"mcpServers": other}}
+    _claude(user, mcpServers={"time": TIME}, projects=projects)
+    said = switchboard(user, "setup", "--dry-run").out
+    assert '"command": "files-server"' in said
+    assert '"--root"' in said
+    assert "canary-root" not in said
+    assert "other-server" not in said

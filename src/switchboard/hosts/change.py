@@ -61,24 +61,32 @@ class FileChange(Struct, frozen=True, kw_only=True):
         """Whether anything changes."""
         return self.after != (self.before or b"")
 
-    def difference(self, secrets: Iterable[str] = ()) -> str:
-        """The difference as people read it: what comes in whole, and of all else the keys."""
+    def difference(self, secrets: Iterable[str] = (), also: Sequence[tuple[str, ...]] = ()) -> str:
+        """The difference as people read it: what comes in whole, and of all else the keys.
+
+        `also` are other keys of the file that lead to servers.
+        """
         old = decoded(self.before or b"")
         new = decoded(self.after)
         # As they are, and as a string of JSON has them.
         forms = {each for secret in secrets for each in (secret, json.dumps(secret)[1:-1])} - {""}
         longest_first = sorted(forms, key=len, reverse=True)
         lines = _differing(
-            (old, self._shown(old, lambda _path, _value: False)),
-            (new, self._shown(new, self._comes_in(old, new))),
+            (old, self._shown(old, lambda _path, _value: False, also)),
+            (new, self._shown(new, self._comes_in(old, new), also)),
         )
         heads = [self.place.path if self.before is not None else "/dev/null", self.place.path]
         told = [f"--- {heads[0]}", f"+++ {heads[1]}"] if old != new else []
         told += (_without(line, longest_first) for line in lines)
         return "".join(f"{line}\n" for line in told)
 
-    def _shown(self, text: str, is_open: Callable[[Path, str], bool]) -> str:
-        return shown_text(text, self.place.form, self.place.servers, is_open)
+    def _shown(
+        self,
+        text: str,
+        is_open: Callable[[Path, str], bool],
+        also: Sequence[tuple[str, ...]],
+    ) -> str:
+        return shown_text(text, self.place.form, self.place.servers, is_open, also)
 
     def _comes_in(self, old: str, new: str) -> Callable[[Path, str], bool]:
         """Whether a value of the new text is ours: of our entry, or of what a host is told."""

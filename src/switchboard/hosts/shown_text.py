@@ -5,7 +5,7 @@ So nothing is looked for: by its place alone a value is shown or not.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from switchboard.hosts.edits.edit import Format, spots_in
 from switchboard.hosts.edits.spots import Path, ValueSpot
@@ -25,9 +25,17 @@ _QUOTES = ('"', "'")
 
 
 def shown_text(
-    text: str, form: Format, servers: tuple[str, ...], is_open: Callable[[Path, str], bool]
+    text: str,
+    form: Format,
+    servers: tuple[str, ...],
+    is_open: Callable[[Path, str], bool],
+    also: Iterable[tuple[str, ...]] = (),
 ) -> str:
-    """The text with as many lines, in which values are hidden that are not told to be open."""
+    """The text with as many lines, in which values are hidden that are not told to be open.
+
+    `also` are other keys that lead to servers.
+    """
+    places = {place for each in (servers, *also) for place in all_servers(each)}
     try:
         spots = spots_in(text, form)
     except (UnfitFile, RecursionError):
@@ -36,13 +44,16 @@ def shown_text(
     done = 0
     for each in spots:
         raw = text[each.start : each.end]
-        parts += (text[done : each.start], _shown(each, raw, servers, is_open))
+        parts += (text[done : each.start], _shown(each, raw, places, is_open))
         done = each.end
     return "".join((*parts, text[done:]))
 
 
 def _shown(
-    spot: ValueSpot, raw: str, servers: tuple[str, ...], is_open: Callable[[Path, str], bool]
+    spot: ValueSpot,
+    raw: str,
+    places: Iterable[tuple[str, ...]],
+    is_open: Callable[[Path, str], bool],
 ) -> str:
     if spot.is_comment:
         begins = next((each for each in ("//", "/*", "#") if raw.startswith(each)), "")
@@ -54,7 +65,7 @@ def _shown(
     if "\n" in raw:
         return _hidden(raw)
     told = HIDDEN
-    for above in all_servers(servers):
+    for above in places:
         if spot.path[: len(above)] == above:
             told = _of_server(spot.path[len(above) + 1 :], value)
     return f"{quote}{told}{quote}"

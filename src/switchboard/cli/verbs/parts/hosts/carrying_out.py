@@ -203,7 +203,7 @@ def _difference(plan: SetupPlan, changes: Sequence[FileChange]) -> str:
         mine = [each for each in changes if each.place.path == path]
         granted = tuple(one for each in mine for one in each.granted)
         whole = replace(mine[0], after=mine[-1].after, granted=granted)
-        told.append(whole.difference(secrets))
+        told.append(whole.difference(secrets, [each.place.servers for each in mine]))
     return "".join(told)
 
 
