@@ -138,3 +138,23 @@ def test_a_server_of_one_project_is_shown_with_its_program_as_any_other(user: Wo
     assert '"--root"' in said
     assert "canary-root" not in said
     assert "other-server" not in said
+
+
+def test_a_file_of_the_project_is_told_until_its_servers_are_taken_over(user: Workspace) -> None:
+    user.write(".mcp.json", json.dumps({"mcpServers": {"notes": {"command": "notes-server"}}}))
+    _put(user, ".codex/config.toml", "")
+    told = "names servers of this project"
+    done = switchboard(user, "setup", "--dry-run")
+    assert told in done.err
+    assert "switchboard init --import" in done.err
+    assert switchboard(user, "init", "--import").code == 0
+    for words in (("setup", "--dry-run"), ("install", "codex", "--dry-run")):
+        assert told not in switchboard(user, *words).err
+
+
+def test_no_import_is_offered_of_a_file_that_it_does_not_look_at(user: Workspace) -> None:
+    user.write(".gemini/settings.json", json.dumps({"mcpServers": {"notes": {"command": "n"}}}))
+    _put(user, ".codex/config.toml", "")
+    done = switchboard(user, "setup", "--dry-run")
+    assert ".gemini/settings.json names servers of this project" in done.err
+    assert "init --import" not in done.err

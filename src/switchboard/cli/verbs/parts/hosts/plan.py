@@ -14,7 +14,9 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer, found_servers
 from switchboard.cli.verbs.parts.hosts.programs import version_of
 from switchboard.cli.verbs.parts.hosts.reading_tools import reading_tools
+from switchboard.cli.verbs.parts.importing.foreign_servers import FOREIGN_FILES, candidates
 from switchboard.cli.verbs.parts.loading import places_for, settings_for
+from switchboard.cli.verbs.parts.servers import entries
 from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import refuse_linked_folders
@@ -27,6 +29,7 @@ from switchboard.hosts.host import Host
 from switchboard.hosts.places import HostRoots
 from switchboard.hosts.spelled import our_entry
 from switchboard.hosts.table import HOSTS
+from switchboard.settings.sections import Settings
 from switchboard.settings.writing.first_config import first_config, first_home_config
 from switchkit.platform.light import system_name
 
@@ -100,14 +103,24 @@ def make_plan(
     return SetupPlan(
         hosts=tuple(_host_plan(each, servers, ours, roots) for each in hosts) if enters else (),
         servers=tuple(servers),
-        projects=tuple(_of_projects(every)),
+        projects=tuple(_of_projects(every, _imported(request, settings))),
     )
 
 
-def _of_projects(every: Sequence[FoundHost]) -> Iterator[FoundHostFile]:
+def _imported(request: CommandRequest, settings: Settings) -> set[str]:
+    """The files of this project that `init --import` has nothing to take over from any more."""
+    workspace = places_for(request).workspace
+    taken = {each.name for each in entries(settings)}
+    found, _ = candidates(workspace, request.environ)
+    left = {each.file for each in found if not each.reason and each.name not in taken}
+    return {os.path.join(workspace, file) for file in FOREIGN_FILES if file not in left}
+
+
+def _of_projects(every: Sequence[FoundHost], imported: set[str]) -> Iterator[FoundHostFile]:
     """Files of this project that have servers. Several hosts read one, here or not."""
     # In the home itself the files of its user are where those of a project would be.
     told = {file.path for host in every for file in host.files if file.file.scope == "user"}
+    told |= imported
     for host in every:
         for file in host.files:
             if file.file.scope == "project" and file.servers and file.path not in told:

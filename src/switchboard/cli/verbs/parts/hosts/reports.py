@@ -9,6 +9,7 @@ from switchboard.cli.render import hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
 from switchboard.cli.verbs.parts.hosts.plan import HostPlan
+from switchboard.cli.verbs.parts.importing.foreign_servers import FOREIGN_FILES
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 
@@ -116,7 +117,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
             yield hint(style, "switchboard doctor --deep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
-        if self.projects:
+        if any(each.endswith(FOREIGN_FILES) for each in self.projects):
             yield hint(style, "to take them over here: switchboard init --import")
         unread = [style.paths(each.file) for each in self.hosts if each.state == "unread"]
         if unread:
