@@ -3,12 +3,15 @@
 import json
 import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.commands import answering, switchboard
 from support.workspace import Workspace
+from switchboard.cli.verbs.parts.hosts.leaving import own_removal
 
 OPENCODE = """\
 {
@@ -76,3 +79,52 @@ def test_a_file_of_ours_that_somebody_has_written_into_is_not_told_as_going(
     assert "would put back" in switchboard(hosts, "revert", "--dry-run").out
     switchboard(hosts, "revert", "--yes", apart=True)
     assert [*json.loads(ours.read_text())["mcpServers"]] == ["mine"]
+
+
+def test_empty_folders_are_nobody_s(hosts: Workspace) -> None:
+    (hosts.home / "start" / "memory-1").mkdir(parents=True)
+    (hosts.home / "state" / "memory" / "inner").mkdir(parents=True)
+    done = switchboard(hosts, "uninstall", "--all", "--yes", apart=True)
+    assert done.code == 0, done.err
+    assert "removed ~/.switchboard/start\n" in done.out
+    assert "removed ~/.switchboard/state\n" in done.out
+    assert not {"start", "state"} & {each.name for each in hosts.home.iterdir()}
+
+
+def test_what_a_server_wrote_where_it_was_started_stays(hosts: Workspace) -> None:
+    made = hosts.home / "start" / "memory-1" / "notes.txt"
+    made.parent.mkdir(parents=True)
+    made.write_text("mine")
+    (hosts.home / "start" / "other-2").mkdir()
+    (hosts.home / "start" / "link-3").symlink_to(hosts.user_home)
+    done = switchboard(hosts, "uninstall", "--all", "--yes", apart=True)
+    assert "removed ~/.switchboard/start/other-2\n" in done.out
+    assert {each.name for each in (hosts.home / "start").iterdir()} == {"memory-1", "link-3"}
+    assert made.read_text() == "mine"
+    assert "yours, and still in ~/.switchboard: start" in done.err
+
+
+@pytest.mark.parametrize(
+    ("receipt", "installer", "command"),
+    [
+        ("uv-receipt.toml", "uv", "uv tool uninstall switchboard-mcp"),
+        ("pipx_metadata.json", "pip", "pipx uninstall switchboard-mcp"),
+        ("", "pip", "{}/bin/python -m pip uninstall switchboard-mcp"),
+        ("", "uv", "uv pip uninstall --python {}/bin/python switchboard-mcp"),
+    ],
+)
+def test_the_program_is_removed_by_what_installed_it(
+    receipt: str, installer: str, command: str, tmp_path: Path
+) -> None:
+    if receipt:
+        (tmp_path / receipt).touch()
+    assert own_removal(str(tmp_path), installer) == command.format(tmp_path)
+
+
+def test_the_hint_at_the_end_removes_this_very_program(hosts: Workspace) -> None:
+    done = switchboard(hosts, "uninstall", "--all", "--yes", apart=True)
+    (told,) = (line for line in done.err.splitlines() if "uninstall switchboard-mcp" in line)
+    words = shlex.split(told.removeprefix("hint: "))
+    asked = ["freeze" if word == "uninstall" else word for word in words[:-1]]
+    listed = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "switchboard" in listed

@@ -1,6 +1,7 @@
 """`switchboard uninstall`: take Switchboard out of a host, or off this machine."""
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 
 from switchboard.cli.render import hint
@@ -8,7 +9,13 @@ from switchboard.cli.report import FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.home_check import check_home
 from switchboard.cli.verbs.parts.hosts.carrying_out import OPTIONS
-from switchboard.cli.verbs.parts.hosts.leaving import ours_in, remove, stop_daemons
+from switchboard.cli.verbs.parts.hosts.leaving import (
+    ours_in,
+    own_installer,
+    own_removal,
+    remove,
+    stop_daemons,
+)
 from switchboard.cli.verbs.parts.hosts.naming import all_host_ids, host_ids
 from switchboard.cli.verbs.parts.hosts.taking_back import RevertReport, confirm, take_back
 from switchboard.cli.verbs.parts.loading import places_for
@@ -67,7 +74,7 @@ class LeaveReport(Report, frozen=True, kw_only=True, tag="switchboard.uninstall/
         elif self.kept:
             yield f"yours, and still in {style.paths(self.home)}: {', '.join(self.kept)}"
         if not self.dry_run:
-            yield hint(style, "uv tool uninstall switchboard-mcp")
+            yield hint(style, style.paths(own_removal(sys.prefix, own_installer())))
 
 
 def run(request: CommandRequest) -> Report:

@@ -1,8 +1,10 @@
 """Everything of ours on a machine, taken away, but for what a person made."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 from switchboard.audit.paths import AuditPaths
@@ -16,6 +18,11 @@ _OURS = (
     *("hosts", "http-token", "control-token", "trust.json"),
 )
 _STATE = "state"
+# A folder for each server that is started nowhere else.
+_START = "start"
+_PACKAGE = "switchboard-mcp"
+# What installers leave in a home of their own for a program.
+_RECEIPTS = {"uv-receipt.toml": "uv tool", "pipx_metadata.json": "pipx"}
 
 
 def stop_daemons(places: DaemonPlaces) -> int:
@@ -35,12 +42,49 @@ def ours_in(home: str) -> Iterator[str]:
     audit = AuditPaths(Path(home))
     # The log stays, and without these two nobody could tell it from one that was tampered with.
     proofs = {str(audit.key), str(audit.head)} if audit.folder.is_dir() else set[str]()
-    folder = os.path.join(home, _STATE)
-    if os.path.isdir(folder):
-        for entry in os.scandir(folder):
-            # A folder there belongs to a server, which keeps data of its user in it.
-            if entry.is_file(follow_symlinks=False) and entry.path not in proofs:
-                yield entry.path
+    for name in (_START, _STATE):
+        folder = os.path.join(home, name)
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            yield from _ours_below(folder, proofs, has_files=name == _STATE)
+
+
+def _ours_below(folder: str, kept: set[str], *, has_files: bool) -> Iterator[str]:
+    """The folder itself if nothing in it is its user's, otherwise what of it is not."""
+    entries = [*os.scandir(folder)]
+    # A folder there belongs to a server, which may keep data of its user in it.
+    ours = [
+        each.path
+        for each in entries
+        if is_hollow(each.path)
+        or (has_files and each.is_file(follow_symlinks=False) and each.path not in kept)
+    ]
+    yield from [folder] if len(ours) == len(entries) else ours
+
+
+def is_hollow(path: str) -> bool:
+    """Whether this is a folder that holds folders alone, however deep."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return False
+    return all(is_hollow(each.path) for each in os.scandir(path))
+
+
+def own_removal(prefix: str, installer: str) -> str:
+    """The command that removes the program, by whatever put it there."""
+    for receipt, command in _RECEIPTS.items():
+        if os.path.exists(os.path.join(prefix, receipt)):
+            return f"{command} uninstall {_PACKAGE}"
+    python = shlex.quote(os.path.join(prefix, "bin", "python"))
+    if installer == "uv":
+        return f"uv pip uninstall --python {python} {_PACKAGE}"
+    return f"{python} -m pip uninstall {_PACKAGE}"
+
+
+def own_installer() -> str:
+    """The program that put this one here, as it signed itself; nothing where none did."""
+    try:
+        return (metadata.distribution(_PACKAGE).read_text("INSTALLER") or "").strip()
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def remove(path: str) -> None:
