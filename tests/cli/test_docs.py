@@ -6,6 +6,7 @@ from cli.commands import switchboard
 from support.workspace import CHECKOUT, Workspace
 from switchboard.cli.options import GLOBAL_OPTIONS
 from switchboard.cli.table import VERBS, loaded
+from switchboard.hosts.table import HOSTS
 from switchkit.cli.usage import Usage
 
 PAGE = (CHECKOUT / "docs" / "cli.md").read_text("utf-8")
@@ -30,6 +31,15 @@ def test_the_table_of_verbs_and_their_own_words_agree() -> None:
         assert usage.verb == name
         assert usage.summary.endswith(".")
         assert not verb.summary.endswith(".")
+
+
+def test_the_page_about_setup_names_every_host_and_which_of_them_it_writes() -> None:
+    page = (CHECKOUT / "docs" / "setup.md").read_text("utf-8")
+    section = page.partition("## Hosts\n")[2].partition("\n## ")[0]
+    written, _, told = section.partition(" Of ")
+    for text, is_told in ((written, False), (told, True)):
+        ids = sorted(host.id for host in HOSTS if bool(host.only_told) == is_told)
+        assert sorted(re.findall(r"`([a-z0-9-]+)`", text)) == ids
 
 
 def test_help_fits_a_terminal(workspace: Workspace) -> None:
