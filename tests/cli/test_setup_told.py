@@ -158,3 +158,21 @@ def test_no_import_is_offered_of_a_file_that_it_does_not_look_at(user: Workspace
     done = switchboard(user, "setup", "--dry-run")
     assert ".gemini/settings.json names servers of this project" in done.err
     assert "init --import" not in done.err
+
+
+def test_paths_of_the_home_are_told_with_a_tilde(user: Workspace) -> None:
+    _put(user, ".codex/config.toml", CODEX)
+    planned = switchboard(user, "setup", "--dry-run").out
+    assert "  --- ~/.codex/config.toml\n  +++ ~/.codex/config.toml\n" in planned
+    asked = answering(user, "setup", answers=["n"]).out
+    assert "Codex: ~/.codex/config.toml" in asked
+    assert "  --- ~/.codex/config.toml" in asked
+    assert str(user.user_home) not in planned + asked
+
+
+def test_a_remark_says_of_whom_it_speaks(user: Workspace) -> None:
+    _put(user, ".gemini/settings.json", "{}")
+    _put(user, ".config/Code/User/mcp.json", "{}")
+    said = switchboard(user, "setup", "--dry-run").out
+    assert "  VS Code asks once more whether you trust the entry\n" in said
+    assert "  Gemini CLI starts no servers, not even yours, until you trust the folder" in said

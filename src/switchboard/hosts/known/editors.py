@@ -10,7 +10,6 @@ from switchboard.hosts.known.common import (
     in_project,
 )
 
-_ASKS = "it asks once more whether to trust the entry"
 _CLINE = "cline_mcp_settings.json"
 _JUNIE = "{JUNIE_HOME|~/.junie}"
 
@@ -32,7 +31,7 @@ def _code(id_: str, title: str, program: str, folder: str) -> Host:
         spelling=Spelling(filling="env"),
         entry={"type": "stdio"},
         workspace="${workspaceFolder}",
-        remark=_ASKS,
+        remark=f"{title} asks once more whether you trust the entry",
     )
 
 

@@ -138,8 +138,7 @@ TERMINALS: tuple[Host, ...] = (
         guarded_entry={"trust": True},
         grants=(_LISTED,),
         lists=("gemini", "mcp", "list"),
-        remark="it uses no servers, its user's neither, in a folder that it has not been told to"
-        " trust",
+        remark="Gemini CLI starts no servers, not even yours, until you trust the folder there",
     ),
     Host(
         id="antigravity",
