@@ -6,9 +6,10 @@ import pytest
 
 from hosts.ground import Ground, named, servers_of
 from hosts.real import HOSTS, PATIENCE, said
+from switchboard.hosts.edits.edit import Format, read_tree, with_member_of
 from switchboard.hosts.edits.merge import merged
 
-CODEX, CURSOR = named("codex"), named("cursor")
+CODEX, CURSOR, GEMINI = map(named, ("codex", "cursor", "gemini"))
 NOTES = """\
 # what I know
 [mcp_servers.notes]
@@ -87,6 +88,45 @@ def test_what_was_kept_before_us_alone_still_comes_back(ground: Ground) -> None:
         file.write("\n[features]\nfast = true\n")
     assert [each.how for each in ground.take_back()] == ["parts"]
     assert [*servers_of(path.read_bytes(), ground.file(CODEX))] == ["other", "notes"]
+    assert path.read_text().endswith(NOTES.removeprefix("# what I know\n"))
+
+
+def test_gemini_writes_its_whole_file_anew_and_the_server_keeps_its_comment(
+    ground: Ground,
+) -> None:
+    before = (
+        b'{"ui": {"theme": "Default"},\n "mcpServers": {\n  "notes": {\n   // what I know\n'
+        b'   "command": "false"\n  },\n  "other": {"command": "true"}}}\n'
+    )
+    path = ground.put(GEMINI, before)
+    ground.enter(GEMINI, ("notes",))
+    said(ground, HOSTS["gemini"], "mcp", "add", "--scope", "user", "new", "false")
+    assert b'"new"' in path.read_bytes()
+    ground.take_back()
+    assert [*servers_of(path.read_bytes(), ground.file(GEMINI))] == ["other", "new", "notes"]
+    notes = path.read_text().partition('"notes": {\n')[2]
+    assert [line.strip() for line in notes.splitlines()][:2] == [
+        "// what I know",
+        '"command": "false"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "source"),
+    [
+        ("toml", "# top\n[s.a] # of a\nx = 1 # one\n[t]\ny = 1\n[s.a.b]\n# inner\nz = 2"),
+        ("toml", "s.a.x = 1 # one\ns.a.b.z = 2\n"),
+        ("jsonc", '{"s": {"a": {\n  // inner\n  "x": 1, "b": {"z": 2,},\n}}}'),
+        ("json", '{"s": {"a": {"x": 1, "b": {"z": 2}}}}'),
+        ("yaml", "s:\n  a:\n    x: 1 # one\n    b: {z: 2}\n"),
+    ],
+)
+def test_a_value_is_written_as_it_was_wherever_it_comes(form: Format, source: str) -> None:
+    value = {"x": 1, "b": {"z": 2}}
+    for text in ("", {"toml": "[u]\nv = 1", "yaml": "u: 1\n"}.get(form, '{"u": 1}')):
+        made = with_member_of(text, form, ("s", "a"), value, source)
+        assert read_tree(made, form) == {**read_tree(text, form), "s": {"a": value}}
+        assert ("inner" in made) == ("inner" in source)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from switchboard.hosts.edits.edit import (
     decoded,
     read_tree,
     with_member,
+    with_member_of,
     without_item,
     without_member,
 )
@@ -43,7 +44,8 @@ def without_ours(
 def _by_structure(written: Written, text: str, original: bytes | None) -> str:
     place = written.place
     form = place.form
-    tree, before = read_tree(text, form), read_tree(decoded(original or b""), form)
+    source = decoded(original or b"")
+    tree, before = read_tree(text, form), read_tree(source, form)
     here, was = _members(tree, place.servers), _members(before, place.servers)
     for name, put_in in written.put_in.items():
         # Whoever has changed a server since wants it; our own entry is ours however it is written.
@@ -57,7 +59,7 @@ def _by_structure(written: Written, text: str, original: bytes | None) -> str:
             text = without_member(text, form, path)
     for name in written.taken_out:
         if name not in here and name in was:
-            text = with_member(text, form, (*place.servers, name), was[name])
+            text = with_member_of(text, form, (*place.servers, name), was[name], source)
     for granted in written.granted:
         if not is_granted(before, granted):
             text = _without_granted(text, form, granted)

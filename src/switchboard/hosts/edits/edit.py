@@ -5,6 +5,7 @@ something else than was meant is never handed out.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 from switchboard.hosts.edits import json_edit, toml_edit
@@ -60,6 +61,22 @@ def with_member(text: str, form: Format, path: Sequence[str], value: Any) -> str
     if is_same(tree, meant):
         return text
     return _changed(text, form, path, meant, lambda plain: _editor(form)(plain, path, value))
+
+
+def with_member_of(text: str, form: Format, path: Sequence[str], value: Any, source: str) -> str:
+    """The text with this value at the path, written as another text has it. Raises `UnfitFile`.
+
+    Where that does not fit, or is YAML, it is written anew.
+    """
+    editor = {"toml": toml_edit.with_member_of, "yaml": None}.get(form, json_edit.with_member_of)
+    if editor is not None:
+        meant = with_value(read_tree(text, form), path, value)
+        source = source.removeprefix(_MARK)
+        with suppress(UnfitFile):
+            return _changed(
+                text, form, path, meant, lambda plain: editor(plain, path, value, source)
+            )
+    return with_member(text, form, path, value)
 
 
 def without_member(text: str, form: Format, path: Sequence[str]) -> str:

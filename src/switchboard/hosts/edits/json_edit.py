@@ -96,6 +96,23 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     raise ValueError("a path has at least one key")
 
 
+def with_member_of(text: str, path: Sequence[str], value: Any, source: str) -> str:
+    """The same as `with_member`, with the value as another text has it, comments included."""
+    text = with_member(text, path, value)
+    there = _led(without_comments(source), path[:-1])
+    here = _led(without_comments(text), path[:-1])
+    old = there.member(path[-1]) if there is not None else None
+    new = here.member(path[-1]) if here is not None else None
+    if old is None or new is None:
+        return text
+    written = source[old.value : old.end]
+    if without_comments(written) == written:
+        # Without a comment it is written as its neighbours are.
+        return text
+    indents = (f"\n{_indent_of(source, old.start)}", f"\n{_indent_of(text, new.start)}")
+    return f"{text[: new.value]}{written.replace(*indents)}{text[new.end :]}"
+
+
 def without_member(text: str, path: Sequence[str]) -> str:
     """The text without what stands at the path."""
     plain = without_comments(text)

@@ -67,7 +67,21 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
         rest = without_member(text[header.start :], path)
         before = without_member(text[: header.start], path)
         return f"{before}{block}{newline if rest.strip() else ''}{rest}"
-    text = without_member(text, path)
+    return _with_block(without_member(text, path), block)
+
+
+def with_member_of(text: str, path: Sequence[str], value: Any, source: str) -> str:
+    """The same as `with_member`, with the lines that another text has for it."""
+    lines = [source[start:end] for start, end in _regions(source, tuple(path))]
+    if not lines:
+        return with_member(text, path, value)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    ended = [each if each.endswith("\n") else each + newline for each in lines]
+    return _with_block(without_member(text, path), newline.join(ended))
+
+
+def _with_block(text: str, block: str) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
     if text and not text.endswith("\n"):
         text += newline
     apart = newline if text.strip() and not text.endswith(newline * 2) else ""
