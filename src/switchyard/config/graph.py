@@ -48,6 +48,18 @@ def closure(
     return order
 
 
+def dependants(services: dict[str, Service], name: str) -> set[str]:
+    """Everything that depends on the service, directly or not."""
+    found: set[str] = set()
+    queue = [name]
+    while queue:
+        peer = queue.pop()
+        new = {one for one, its in services.items() if peer in its.depends_on} - found
+        found |= new
+        queue += new
+    return found
+
+
 def levels(services: dict[str, Service], names: Iterable[str]) -> list[list[str]]:
     """The names in groups that may start together; each group after the one before."""
     chosen = list(dict.fromkeys(names))

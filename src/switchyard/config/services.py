@@ -156,6 +156,14 @@ def inside(table: TableReader, key: str, path: str) -> bool:
     return True
 
 
+def _watch(table: TableReader) -> tuple[str, ...]:
+    """Patterns of files below the worktree; one that begins with `!` takes files out again."""
+    made = table.texts("watch")
+    for one in made:
+        inside(table, "watch", one.removeprefix("!").removesuffix("/"))
+    return made
+
+
 def _usual_stdin(kind: str) -> str:
     """Watchers end with their input, so a service's stays open; a task must not wait for any."""
     return "hold" if kind == "service" else "null"
@@ -226,6 +234,7 @@ def read_service(name: str, table: TableReader) -> Service:
         errors_match=match,
         errors_ignore=ignore,
         stdin=cast("Any", table.choice("stdin", ("hold", "null"), _usual_stdin(kind))),
+        watch=_watch(table),
     )
     table.done()
     return made

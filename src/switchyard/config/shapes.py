@@ -64,6 +64,7 @@ class Service(NamedTuple):
     errors_match: tuple[str, ...] = ()
     errors_ignore: tuple[str, ...] = ()
     stdin: Literal["hold", "null"] = "hold"
+    watch: tuple[str, ...] = ()
 
 
 class ServiceProfile(NamedTuple):

@@ -148,6 +148,16 @@ def add_mark(path: Path) -> None:
             os.close(marks)
 
 
+def add_line(path: Path, text: str) -> None:
+    """Write a line of our own; every writer appends, so none is cut by another."""
+    with contextlib.suppress(OSError):
+        log = files.open_log(path)
+        try:
+            os.write(log, f"{text}\n".encode())
+        finally:
+            os.close(log)
+
+
 def rotate(path: Path, max_bytes: int, keep: int) -> None:
     """Move a full log aside before a new run, while nobody writes to it."""
     if files.rotate(path, max_bytes, keep):

@@ -35,6 +35,7 @@ from switchyard.files import disk_trouble
 from switchyard.project.home import Home
 from switchyard.supervisor.log_limits import LogLimits
 from switchyard.supervisor.operations.checkout import checkout, uncheckout
+from switchyard.supervisor.operations.renew import watch
 from switchyard.supervisor.operations.start import up
 from switchyard.supervisor.operations.stop import down
 from switchyard.supervisor.yard import Emit, Yard
@@ -199,4 +200,5 @@ def serve(home: Home, root: Path, listener: socket.socket) -> None:
     threading.stack_size(512 * 1024)
     yard = Yard(root, home)
     yard.adopt()
+    watch(yard, [one.launch for one in yard.threads.values()])
     RequestServer(yard).serve(listener)

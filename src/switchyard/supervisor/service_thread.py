@@ -17,15 +17,16 @@ from collections.abc import Callable
 from switchkit.exits import watch_exit
 from switchkit.files import make_folder, make_private_folder, open_log
 from switchkit.platform.light import wake_pipe
-from switchkit.platform.ports import holds, listening
 from switchkit.platform.system import vitals
 from switchyard.files import disk_trouble
-from switchyard.runtime.family import RUN_VARIABLE, boot_id, leader_vitals, marked_runs
+from switchyard.runtime.family import RUN_VARIABLE, leader_vitals
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.logs import add_mark, rotate
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunBook, RunRecord
 from switchyard.supervisor.children import Children
+from switchyard.supervisor.kin import kin
+from switchyard.supervisor.new_run import new_run
 from switchyard.supervisor.probes import ProbeSchedule, ProbeTarget, prober
 from switchyard.supervisor.stopping import Stopped, end_run, stop_family
 
@@ -81,6 +82,9 @@ class ServiceThread:
         self._saving = threading.Lock()
         self._restarts = 0
         self._began = 0.0
+        # Set by `renew` under `changed`, unset by this thread when it starts again. Until then
+        # nothing but its end is told of the process that goes.
+        self._renewing = False
         # A byte here ends the waits that do not use `changed`: for a process, for a pause.
         self._wake_read, self._wake_write = wake_pipe()
         self._thread = threading.Thread(target=self._live, name=launch.service.name, daemon=True)
@@ -108,6 +112,19 @@ class ServiceThread:
                 os.write(self._wake_write, b"x")
             self._context.changed.notify_all()
 
+    def renew(self, waits_for: Callable[[], str | None]) -> bool:
+        """Ask for another process, started when its peers let it; false when this thread has ended.
+
+        Called under `context.changed`, so that several are asked before any of them acts.
+        """
+        if self._stopping or self._wake_write < 0:
+            return False
+        self._renewing, self._waits_for = True, waits_for
+        self.phase, self.reason = "restarting", "files-changed"
+        os.write(self._wake_write, b"x")
+        self._context.changed.notify_all()
+        return True
+
     def join(self, timeout_s: float) -> bool:
         """Wait for the end."""
         self._thread.join(timeout_s)
@@ -115,7 +132,8 @@ class ServiceThread:
 
     def _announce(self, phase: str, reason: str | None = None) -> None:
         with self._context.changed:
-            self.phase, self.reason = phase, reason
+            if not self._renewing or phase in ("stopping", "stopped"):
+                self.phase, self.reason = phase, reason
             self._context.changed.notify_all()
 
     def _record(
@@ -142,15 +160,25 @@ class ServiceThread:
             if self._adopted is None and not self._await_peers():
                 return
             self._runs()
+            while not self._is_over():
+                self._runs()
         finally:
-            with self._context.changed:
+            self._is_over(for_good=True)
+
+    def _is_over(self, *, for_good: bool = False) -> bool:
+        """Close this thread, unless it was asked to start its service again meanwhile."""
+        with self._context.changed:
+            if self._renewing and not self._stopping and not for_good:
+                return False
+            if self._wake_write >= 0:
                 for descriptor in (self._wake_read, self._wake_write):
                     os.close(descriptor)
                 self._wake_write = -1
-                if self.phase not in SETTLED:
-                    # Only a bug of ours leads here; nobody may wait for ever because of it.
-                    self.phase, self.reason = "failed", "internal-error"
-                self._context.changed.notify_all()
+            if self.phase not in SETTLED:
+                # Only a bug of ours leads here; nobody may wait for ever because of it.
+                self.phase, self.reason = "failed", "internal-error"
+            self._context.changed.notify_all()
+            return True
 
     def _await_peers(self) -> bool:
         """Wait for the dependencies; false when this service is not to be started any more."""
@@ -174,6 +202,10 @@ class ServiceThread:
         rule = self.launch.service.restart
         run, self._adopted = self._adopted, None
         while True:
+            if self._renewing:
+                if not self._renewed():
+                    return
+                run = None
             run = run or self._spawn(self._restarts)
             if run is None:
                 return
@@ -182,6 +214,8 @@ class ServiceThread:
             if self._stopping:
                 self._end(run)
                 return
+            if self._renewing:
+                continue
             if self.phase != "restarting":
                 return
             pause_s = min(rule.last_s, rule.first_s * 2**self._restarts)
@@ -189,9 +223,25 @@ class ServiceThread:
             if self._sleep(pause_s):
                 self._end(run)
                 return
+            if self._renewing:
+                continue
             # The leader is gone, but a child of it may still hold the port.
             stop_family(run.leader, number=signal.SIGTERM, grace_s=1.0)
             run = None
+
+    def _renewed(self) -> bool:
+        """End the process and wait until another may start; false when none may."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_read, 64)
+        if self.run and not self._stopping:
+            end_run(self.run, self._context.children, self.launch)
+        may_start = not self._stopping and self._await_peers()
+        with self._context.changed:
+            self._renewing = False
+        if self._stopping and self.run:
+            self._end(self.run)
+        self._restarts = 0
+        return may_start and not self._stopping
 
     def _starts_again(self, run: RunRecord) -> bool:
         """Whether the rule says to start a service again that has ended so."""
@@ -214,36 +264,7 @@ class ServiceThread:
 
     def _spawn(self, restarts: int) -> RunRecord | None:
         launch, service = self.launch, self.launch.service
-        run_id = os.urandom(8).hex()
-        run = RunRecord(
-            run_id=run_id,
-            service=service.name,
-            branch=launch.target.branch,
-            branch_slug=launch.target.slug,
-            kind=service.kind,
-            pid=0,
-            ticks=0,
-            boot_id=boot_id(),
-            command=launch.command,
-            root=str(launch.root),
-            worktree=str(launch.target.worktree),
-            host=service.host,
-            port=launch.port,
-            canonical_port=service.canonical_port,
-            protocol=service.protocol,
-            url=launch.url,
-            log=str(launch.log),
-            log_start=0,
-            started_at=time.time(),
-            profile=launch.profile,
-            restarts=restarts,
-            stop_signal=service.stop.signal,
-            stop_grace_s=service.stop.grace_s,
-            stop_command=launch.stop_command,
-            definition=launch.definition,
-            sources=launch.sources,
-            names_resolve=launch.names_resolve,
-        )
+        run = new_run(launch, restarts)
         try:
             make_private_folder(launch.log.parent)
             if launch.data:
@@ -253,7 +274,7 @@ class ServiceThread:
             try:
                 run = run._replace(log_start=os.fstat(output).st_size)
                 self._context.book.put(run)  # proves there is room for the record before the start
-                env = {**launch.env, RUN_VARIABLE: run_id}
+                env = {**launch.env, RUN_VARIABLE: run.run_id}
                 holds = service.stdin == "hold"
                 pid = self._context.children.spawn(
                     launch.command, cwd=launch.cwd, env=env, output=output, holds_input=holds
@@ -298,9 +319,9 @@ class ServiceThread:
             ask = prober(self.launch.service.ready, self._target(run), self._context.children)
             live = self.launch.service.live
             ask_live = prober(live, self._target(run), self._context.children) if live else ask
-            while not self._stopping:
+            while not self._stopping and not self._renewing:
                 happened = [found for found, _ in poller.poll(schedule.wait_ms())]
-                if self._stopping:
+                if self._stopping or self._renewing:
                     break
                 if descriptor in happened:
                     return self._ended(run)
@@ -353,7 +374,8 @@ class ServiceThread:
         code = self._context.children.wait(run.pid, 2.0)
         run = run._replace(exit_code=code, ended_at=time.time())
         add_mark(self.launch.log)
-        run = run._replace(kin=self._kin(run, waits=code == 0 and run.kind == "service"))
+        patience_s = DAEMON_S if code == 0 and run.kind == "service" else 0.0
+        run = run._replace(kin=kin(run, self._context.children, patience_s, self._sleep))
         if self._stopping:
             self.run = run
             return run
@@ -368,27 +390,6 @@ class ServiceThread:
         # known whether the service starts again.
         known_as = "restarting" if self._starts_again(run) else phase
         return self._record(run, phase, told, known_as=known_as)
-
-    def _kin(self, run: RunRecord, *, waits: bool) -> tuple[tuple[int, int], ...]:
-        """Who is left of a run whose leader has just ended, while that can be proved.
-
-        A program that makes itself a daemon leaves its session and may write over its variables.
-        It is an orphan then, and this supervisor inherits it: it is known by the port, for which
-        such a program is given a moment.
-        """
-        until = time.monotonic() + (DAEMON_S if waits and run.port else 0.0)
-        looks = 0
-        while True:
-            orphans = self._context.children.inherited()
-            # One that was made while the table was read is in no table before the next.
-            looks = 0 if orphans else looks + 1
-            inodes = listening().get(run.port or 0, set())
-            marks = marked_runs()
-            bound = {pid for pid in orphans if holds(pid, inodes)}
-            ours = {pid for pid in orphans if marks.get(pid) == run.run_id}
-            ours |= bound - marks.keys()
-            if looks > 1 or ours & bound or time.monotonic() >= until or self._sleep(0.02):
-                return tuple(sorted((pid, orphans[pid]) for pid in ours))
 
     def _end(self, run: RunRecord) -> None:
         self._announce("stopping")

@@ -27,6 +27,7 @@ from switchyard.supervisor.forwarding.names import foreign_names, names_router
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import TcpRelay
 from switchyard.supervisor.service_thread import ServiceContext, ServiceThread
+from switchyard.supervisor.watcher import Watcher
 
 Emit = Callable[[Event], None]
 
@@ -51,6 +52,7 @@ class Yard:
         self.relay = TcpRelay()
         self.forwarders = Forwarders(self.relay, self.places)
         self.threads: dict[tuple[str, str], ServiceThread] = {}
+        self.watcher = Watcher()
         self.lock = threading.RLock()
         self._branches: dict[str, threading.RLock] = {}
         self.names_problem: str | None = None
@@ -59,7 +61,16 @@ class Yard:
     def is_idle(self) -> bool:
         """Whether nothing is left to look after."""
         threads = list(self.threads.values())
-        return not self.forwarders.all() and all(one.has_ended for one in threads)
+        return (
+            not self.forwarders.all()
+            and all(one.has_ended for one in threads)
+            and not any(self._awaits_change(one) for one in threads)
+        )
+
+    def _awaits_change(self, thread: ServiceThread) -> bool:
+        """Whether an ended service starts again as soon as somebody mends a file of it."""
+        ended = thread.launch.service.watch and thread.phase in ("crashed", "exited", "failed")
+        return bool(ended) and self.book.get(*thread.launch.key) is not None
 
     @contextlib.contextmanager
     def holding(self, slugs: Iterable[str]) -> Generator[None]:

@@ -1,7 +1,7 @@
 """Starting services of a branch: choosing, reserving, waiting, and reporting failures."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from switchkit.suggest import suggestion
@@ -20,9 +20,10 @@ from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable, is_bindable
 from switchyard.runtime.resolving import names_resolve
 from switchyard.runtime.runs import RunRecord
+from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
+from switchyard.supervisor.operations.renew import watch
 from switchyard.supervisor.operations.stop import stop_run
-from switchyard.supervisor.service_thread import BAD, SETTLED, STOP_SLACK_S, ServiceThread
-from switchyard.supervisor.stopping import end_run
+from switchyard.supervisor.service_thread import BAD, SETTLED, ServiceThread
 from switchyard.supervisor.yard import Emit, Yard
 
 LONGEST_WAIT_S = 600.0
@@ -162,7 +163,7 @@ def _start(yard: Yard, plan: StartPlan, warnings: list[str]) -> dict[tuple[str, 
     fresh = _fresh(yard, plan)
     for name in plan.order:
         if fresh[name]:
-            _end_earlier_run(yard, keys[name])
+            end_earlier_run(yard, keys[name])
     ports = _reserve(yard, config, plan.target)
     has_names = any(one.has_port and one.protocol == "http" for one in config.services.values())
     if any(config.services[name].protocol == "http" for name in plan.order):
@@ -188,8 +189,9 @@ def _start(yard: Yard, plan: StartPlan, warnings: list[str]) -> dict[tuple[str, 
             for peer, condition in config.services[name].depends_on.items()
             if peer in keys
         ]
-        waits_for = _dependencies(name, peers)
+        waits_for = dependencies(name, lambda peers=peers: peers)
         yard.threads[launch.key] = ServiceThread(launch, yard.context, waits_for=waits_for)
+    watch(yard, launches.values())
     for launch in launches.values():
         yard.threads[launch.key].start()
     return {keys[name]: fresh[name] for name in plan.order}
@@ -209,16 +211,6 @@ def _fresh(yard: Yard, plan: StartPlan) -> dict[str, bool]:
     return fresh
 
 
-def _end_earlier_run(yard: Yard, key: tuple[str, str]) -> None:
-    """Ensure that nothing of an earlier run is left when a new one starts."""
-    old = yard.threads.get(key)
-    if old and not old.has_ended:
-        old.join(old.launch.service.stop.grace_s + STOP_SLACK_S)
-    run = yard.book.get(*key)
-    if run:
-        end_run(run, yard.children)
-
-
 def _check_canonical(launch: ServiceLaunch) -> None:
     binds = launch.service.bind_canonical
     if binds and launch.port and not is_bindable(launch.port, strict=False):
@@ -227,31 +219,6 @@ def _check_canonical(launch: ServiceLaunch) -> None:
             f"`{launch.service.name}` binds {launch.port} itself, but another process is using it",
             exit_code=CONFLICT,
         )
-
-
-def _dependencies(
-    name: str, peers: Iterable[tuple[ServiceThread, str]]
-) -> Callable[[], str | None]:
-    """None while a dependency is awaited, "" when all are ready, else what is wrong.
-
-    Called under `context.changed`.
-    """
-
-    def waits() -> str | None:
-        for thread, condition in peers:
-            phase = thread.phase
-            if phase in BAD and not (phase == "exited" and condition == "started"):
-                return f"`{name}` needs `{thread.launch.service.name}`, which is {phase}"
-            reached = ("ready", "completed", "unhealthy")
-            if condition == "started":
-                reached = (*reached, "starting", "late")
-            elif condition == "completed":
-                reached = ("completed",)
-            if phase not in reached:
-                return None
-        return ""
-
-    return waits
 
 
 def _reserve(yard: Yard, config: Config, target: Target) -> dict[tuple[str, str], int]:

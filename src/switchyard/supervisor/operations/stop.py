@@ -111,6 +111,9 @@ def _end_lone(yard: Yard, run: RunRecord, stopped: list[StoppedRow]) -> None:
     outcome = end_run(run, yard.children)
     if not outcome.left:
         yard.book.drop(run)
+        thread = yard.threads.get((run.branch_slug, run.service))
+        if thread and thread.has_ended:
+            yard.threads.pop(thread.launch.key, None)
     stopped.append(_row(run.service, run.branch, run.pid or None, outcome))
 
 
