@@ -35,6 +35,10 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
     ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
+    (
+        "cli/verbs/runtime.py",
+        "switchyard.cli.start_screen.StartScreen",
+    ): "only a terminal is drawn on",
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
     ("config/reader.py", "switchkit.toml_positions.by_place"): "most files have no mistake",
     ("config/reader.py", "switchkit.toml_positions.nearest"): "as above",

@@ -1,12 +1,16 @@
 """Drives the real command against a real project, and watches the machine independently."""
 
 import contextlib
+import fcntl
 import json
 import os
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -119,6 +123,57 @@ def get(port: int, path: str = "/", host: str = "127.0.0.1", name: str | None = 
         return body.decode()
 
 
+class Terminal:
+    """A command at a terminal of its own: what it shows, and keys for it."""
+
+    def __init__(self, command: list[str], cwd: Path, env: Mapping[str, str]) -> None:
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        # Its own session, with this as its terminal, so that Ctrl-C is a signal to it.
+        self._process = subprocess.Popen(
+            ["setsid", "--ctty", "--wait", *command],
+            cwd=cwd,
+            env=dict(env),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        self._ours = ours
+        self.shown = ""
+
+    def until(self, text: str) -> str:
+        """Read until this is shown, and give all that was."""
+        until = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            left = until - time.monotonic()
+            assert left > 0, f"`{text}` was not shown:\n{self.shown}"
+            if select.select([self._ours], [], [], left)[0]:
+                try:
+                    part = os.read(self._ours, 65536)
+                except OSError:
+                    part = b""
+                assert part, f"it ended before `{text}`:\n{self.shown}"
+                self.shown += part.decode(errors="replace")
+        return self.shown
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        with contextlib.suppress(OSError):
+            while part := os.read(self._ours, 65536):
+                self.shown += part.decode(errors="replace")
+        return self._process.wait(PATIENCE)
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+        self._process.wait(PATIENCE)
+        os.close(self._ours)
+
+
 class Lab:
     """One project with its home."""
 
@@ -225,6 +280,12 @@ class Lab:
         told = f"{words} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert code is None or done.returncode == code, told
         return Done(done.returncode, done.stdout, done.stderr)
+
+    def at_terminal(self, *words: str) -> "Terminal":
+        """Run the command as somebody who types it."""
+        made = Terminal([sys.executable, "-m", "switchyard", *words], self.root, self.env)
+        self.cleanup(made.close)
+        return made
 
     def json(self, *words: str, cwd: Path | None = None, code: int | None = 0) -> Json:
         return self.sy(*words, "--json", cwd=cwd, code=code).json

@@ -28,6 +28,8 @@ def _run(arguments: YardArguments) -> int:
     module = "setup" if arguments.verb == "help" else VERBS[arguments.verb].module
     if arguments.has("all"):
         module = "machine"
+    elif arguments.has("attach"):
+        module = "foreground"
     # Without `importlib`, which is a module to load of its own.
     verbs = __import__(f"switchyard.cli.verbs.{module}", fromlist=("run",))
     # What is loaded by now stays; only later objects can become garbage.

@@ -235,6 +235,9 @@ def read_service(name: str, table: TableReader) -> Service:
         errors_ignore=ignore,
         stdin=cast("Any", table.choice("stdin", ("hold", "null"), _usual_stdin(kind))),
         watch=_watch(table),
+        tty=table.flag("tty", default=False),
     )
+    if made.tty and "stdin" in table:
+        table.problem("stdin", "a service with `tty = true` has its terminal as input")
     table.done()
     return made

@@ -65,6 +65,7 @@ class Service(NamedTuple):
     errors_ignore: tuple[str, ...] = ()
     stdin: Literal["hold", "null"] = "hold"
     watch: tuple[str, ...] = ()
+    tty: bool = False
 
 
 class ServiceProfile(NamedTuple):

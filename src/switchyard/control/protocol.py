@@ -142,6 +142,8 @@ class PhaseEvent(TypedDict):
     service: str
     phase: str
     waits_for: list[str]
+    log: NotRequired[str]
+    log_start: NotRequired[int]
 
 
 class StepEvent(TypedDict):

@@ -60,12 +60,21 @@ class ProjectPlaces(NamedTuple):
 
     @property
     def socket(self) -> Path:
-        """Where the supervisor listens; another place when the path is too long for a socket."""
-        path = self.folder / "supervisor.sock"
+        """Where the supervisor listens."""
+        return self._socket_path(self.folder / "supervisor.sock")
+
+    def terminal(self, run_id: str) -> Path:
+        """Where one attaches to the terminal of a run."""
+        return self._socket_path(self.folder / "terminals" / f"{run_id}.sock")
+
+    @staticmethod
+    def _socket_path(path: Path) -> Path:
+        """The path, or another place when it is too long for a socket."""
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
             return path
         runtime = caller().get("XDG_RUNTIME_DIR") or f"/tmp/switchyard-{os.getuid()}"  # noqa: S108 - made for this user alone, and the peer is checked
-        return Path(runtime) / f"sy-{digest(str(self.folder), 16)}.sock"
+        of = path.parent if path.name == "supervisor.sock" else path
+        return Path(runtime) / f"sy-{digest(str(of), 16)}.sock"
 
     def runs(self, branch_slug: str) -> Path:
         """The run records of one branch."""

@@ -35,6 +35,8 @@ def definition_of(service: "Service", profile: "ServiceProfile | None", worktree
         service.canonical_port,
         service.bind_canonical,
         dict(profile.env) if profile else {},
+        # Only where it is set: a fingerprint of an earlier version still fits without it.
+        *(["tty"] if service.tty else []),
     ]
     return digest(json.dumps(parts), 16)
 

@@ -165,29 +165,38 @@ def rotate(path: Path, max_bytes: int, keep: int) -> None:
 
 
 def follow(
-    list_paths: Callable[[], Iterable[Path]], sift: Sift, *, poll_s: float = 0.1
+    list_paths: Callable[[], Iterable[Path]],
+    sift: Sift,
+    *,
+    poll_s: float = 0.1,
+    ends: Callable[[], bool] = lambda: False,
+    seen: dict[Path, int] | None = None,
 ) -> Generator[tuple[Path, str]]:
-    """New wanted lines of these logs as they arrive, until the caller stops.
+    """New wanted lines of these logs as they arrive, until the caller stops or it `ends`.
 
-    Logs that are made meanwhile are followed from their beginning.
+    Logs that are made meanwhile are followed from their beginning. Whoever goes on after an
+    interruption hands in what was `seen` until then.
     """
-    offsets: dict[Path, int] = {}
+    offsets: dict[Path, int] = {} if seen is None else seen
     partial: dict[Path, bytes] = {}
-    for path in list_paths():
+    for path in () if offsets else list_paths():
         with contextlib.suppress(OSError):
             offsets[path] = path.stat().st_size
     listed = time.monotonic()
+    over = False
     while True:
         quiet = True
+        if over or time.monotonic() - listed > LIST_S:
+            offsets.update((path, 0) for path in list_paths() if path not in offsets)
+            listed = time.monotonic()
         for path in offsets:
             for line in _news(path, offsets, partial):
                 quiet = False
                 if sift.shows(line):
                     yield path, sift.clean(line)
-        if time.monotonic() - listed > LIST_S:
-            offsets.update((path, 0) for path in list_paths() if path not in offsets)
-            listed = time.monotonic()
-        if quiet:
+        if quiet and over:
+            return
+        if quiet and not (over := ends()):
             time.sleep(poll_s)
 
 

@@ -102,11 +102,11 @@ class RunBook:
     """The run records of one project."""
 
     def __init__(self, places: ProjectPlaces) -> None:
-        self._places = places
+        self.places = places
 
     def path(self, branch_slug: str, service: str) -> Path:
         """Where the record of this service is."""
-        return self._places.record(branch_slug, service)
+        return self.places.record(branch_slug, service)
 
     def get(self, branch_slug: str, service: str) -> RunRecord | None:
         """The record, or nothing when there is none that can be read."""
@@ -154,7 +154,7 @@ class RunBook:
         """The records, and the files that are not readable as records."""
         runs: list[RunRecord] = []
         broken: list[Path] = []
-        top = self._places.folder / "runs"
+        top = self.places.folder / "runs"
         folders = [str(top / branch_slug)] if branch_slug else self._folders(top)
         for folder in folders:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):

@@ -9,18 +9,21 @@ from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
 
 _LOOK_S = 0.02
+# How long a program whose first process ends has to open its port as a daemon.
+_DAEMON_S = 1.0
 
 
 def kin(
-    run: RunRecord, children: Children, patience_s: float, pause: Callable[[float], bool]
+    run: RunRecord, children: Children, pause: Callable[[float], bool], *, waits: bool
 ) -> tuple[tuple[int, int], ...]:
     """The processes that are left, while that can be proved, each with the time of its start.
 
     A program that makes itself a daemon leaves its session and may write over its variables.
     It is an orphan then, and this supervisor inherits it: it is known by the port, for which
-    such a program is given a moment. `pause` says whether nobody waits for the answer any more.
+    such a program is given a moment with `waits`. `pause` says whether nobody waits for the answer
+    any more.
     """
-    until = time.monotonic() + (patience_s if run.port else 0.0)
+    until = time.monotonic() + (_DAEMON_S if waits and run.port else 0.0)
     looks = 0
     while True:
         orphans = children.inherited()

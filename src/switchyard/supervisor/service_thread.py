@@ -23,33 +23,16 @@ from switchyard.runtime.family import RUN_VARIABLE, leader_vitals
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.logs import add_mark, rotate
 from switchyard.runtime.observed import Observer
-from switchyard.runtime.runs import RunBook, RunRecord
-from switchyard.supervisor.children import Children
+from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.kin import kin
 from switchyard.supervisor.new_run import new_run
 from switchyard.supervisor.probes import ProbeSchedule, ProbeTarget, prober
+from switchyard.supervisor.service_context import ServiceContext
 from switchyard.supervisor.stopping import Stopped, end_run, stop_family
 
 STOP_SLACK_S = 12.0
-# How long a program whose first process ends has to open its port as a daemon.
-DAEMON_S = 1.0
 SETTLED = ("ready", "completed", "crashed", "exited", "failed", "blocked", "stopped", "late")
 BAD = ("crashed", "exited", "failed", "blocked", "late")
-
-
-class ServiceContext:
-    """What all service threads share."""
-
-    def __init__(self, children: Children, book: RunBook) -> None:
-        self.children = children
-        self.book = book
-        # Guards the phases of all service threads, and is notified at each change of one.
-        self.changed = threading.Condition()
-        # Makes the main thread look at what is to be done; set before the first service starts.
-        self.wake: Callable[[], None] = lambda: None
-        # Written by a request thread, read at the next start of a service: two plain numbers.
-        self.max_log_bytes = 10_000_000
-        self.keep_logs = 3
 
 
 class ServiceThread:
@@ -276,8 +259,9 @@ class ServiceThread:
                 self._context.book.put(run)  # proves there is room for the record before the start
                 env = {**launch.env, RUN_VARIABLE: run.run_id}
                 holds = service.stdin == "hold"
+                command = self._context.command_of(run, tty=service.tty)
                 pid = self._context.children.spawn(
-                    launch.command, cwd=launch.cwd, env=env, output=output, holds_input=holds
+                    command, cwd=launch.cwd, env=env, output=output, holds_input=holds
                 )
             finally:
                 os.close(output)
@@ -374,8 +358,8 @@ class ServiceThread:
         code = self._context.children.wait(run.pid, 2.0)
         run = run._replace(exit_code=code, ended_at=time.time())
         add_mark(self.launch.log)
-        patience_s = DAEMON_S if code == 0 and run.kind == "service" else 0.0
-        run = run._replace(kin=kin(run, self._context.children, patience_s, self._sleep))
+        waits = code == 0 and run.kind == "service"
+        run = run._replace(kin=kin(run, self._context.children, self._sleep, waits=waits))
         if self._stopping:
             self.run = run
             return run

@@ -1,18 +1,22 @@
 """The verbs that change what runs: up, down, restart, checkout, uncheckout."""
 
 import os
+import sys
+from typing import Any
 
 from switchyard.cli.arguments import YardArguments, usage_fault
-from switchyard.cli.report import YardReport, port_lines, say, service_lines, stopped_lines
+from switchyard.cli.report import YardReport, port_lines, service_lines, stopped_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
-from switchyard.control.protocol import PhaseEvent
+from switchyard.control.protocol import UpAnswer
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
 from switchyard.runtime.checkouts import stored_checkouts
 
 
-def _split(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, list[str]]:
+def branch_and_services(
+    scope: ProjectScope, arguments: YardArguments
+) -> tuple[str | None, list[str]]:
     """The branch and the services: a first word that names a branch is one."""
     words = list(arguments.words)
     branch = arguments.value("branch")
@@ -27,29 +31,36 @@ def _split(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, l
     return branch, words
 
 
-def _tell(event: PhaseEvent) -> None:
-    peers = event["waits_for"]
-    waits = event["phase"] == "waiting" and peers
-    told = f"waits for {', '.join(peers)}" if waits else event["phase"]
-    say(f"{event['service']}: {told}")
-
-
-def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch, services = _split(scope, arguments)
+def timeout_of(arguments: YardArguments) -> float | None:
+    """How long to wait for a start, if it is limited."""
     timeout = arguments.value("timeout")
     timeout_s = seconds(timeout) if timeout else None
     if timeout and timeout_s is None:
         raise usage_fault(f"`{timeout}` is not a duration; write 30s", "up")
-    made = up(
+    return timeout_s
+
+
+def _shown_up(scope: ProjectScope, **wanted: Any) -> UpAnswer:
+    """Start services; somebody at a terminal sees what is awaited."""
+    if not sys.stderr.isatty():
+        return up(scope, env=os.environ, **wanted)
+    # Nobody else needs what draws it.
+    from switchyard.cli.start_screen import StartScreen  # noqa: PLC0415
+
+    with StartScreen(sys.stderr) as screen:
+        return up(scope, env=os.environ, listen=screen.hear, **wanted)
+
+
+def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
+    branch, services = branch_and_services(scope, arguments)
+    made = _shown_up(
         scope,
         branch=branch,
         services=services,
         profile=arguments.value("profile"),
         wait=not arguments.has("no-wait"),
-        timeout_s=timeout_s,
+        timeout_s=timeout_of(arguments),
         recreate=arguments.has("recreate"),
-        env=os.environ,
-        listen=_tell,
     )
     lines = service_lines(made["services"])
     lines += port_lines(made["services"], stored_checkouts(scope.places))
@@ -58,36 +69,34 @@ def _up(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 
 
 def _down(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch, services = _split(scope, arguments)
+    branch, services = branch_and_services(scope, arguments)
     made = down(scope, branch=branch, services=services)
     return YardReport("down", made, stopped_lines(made["stopped"]) or ["nothing ran"])
 
 
 def _restart(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch, services = _split(scope, arguments)
+    branch, services = branch_and_services(scope, arguments)
     target = scope.target(branch)
     stopped = down(scope, branch=target.branch, services=services)
     again = services or [one["service"] for one in stopped["stopped"]]
-    made = up(
+    made = _shown_up(
         scope,
         branch=target.branch,
         services=again,
         profile=arguments.value("profile"),
-        env=os.environ,
-        listen=_tell,
     )
     return YardReport("restart", {**made, **stopped}, service_lines(made["services"]))
 
 
 def _checkout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch, services = _split(scope, arguments)
+    branch, services = branch_and_services(scope, arguments)
     made = checkout(scope, branch=branch, services=services)
     lines = [f"{one['port']} -> {one['service']} of {one['branch']}" for one in made["checkouts"]]
     return YardReport("checkout", made, lines)
 
 
 def _uncheckout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch, services = _split(scope, arguments)
+    branch, services = branch_and_services(scope, arguments)
     made = uncheckout(scope, branch=branch, services=services)
     lines = [f"closed {one['port']}" for one in made["closed"]]
     return YardReport("uncheckout", made, lines or ["no canonical port was open"])

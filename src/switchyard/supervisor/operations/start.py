@@ -7,7 +7,7 @@ from typing import NamedTuple
 from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
-from switchyard.control.protocol import UpAnswer, UpRequest
+from switchyard.control.protocol import PhaseEvent, UpAnswer, UpRequest
 from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
@@ -258,14 +258,7 @@ def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, timeout_s: floa
             news = [one for one in threads if told.get(one.launch.key) != one.phase]
             for one in news:
                 told[one.launch.key] = one.phase
-                emit(
-                    {
-                        "event": "phase",
-                        "service": one.launch.service.name,
-                        "phase": one.phase,
-                        "waits_for": list(one.launch.service.depends_on),
-                    }
-                )
+                emit(_event(one))
             waiting = [one for one in threads if one.phase not in SETTLED]
             left = until - time.monotonic()
             if not waiting or left <= 0:
@@ -274,6 +267,18 @@ def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, timeout_s: floa
     failed = [one for one in threads if one.phase in BAD or one.phase not in SETTLED]
     if failed:
         raise _not_up(yard, failed)
+
+
+def _event(thread: ServiceThread) -> PhaseEvent:
+    made: PhaseEvent = {
+        "event": "phase",
+        "service": thread.launch.service.name,
+        "phase": thread.phase,
+        "waits_for": list(thread.launch.service.depends_on),
+    }
+    if thread.run:
+        made["log"], made["log_start"] = thread.run.log, thread.run.log_start
+    return made
 
 
 def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:

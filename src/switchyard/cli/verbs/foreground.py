@@ -1,0 +1,157 @@
+"""`up --attach`: a start in the foreground, with the output of every service as it comes."""
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from switchkit.cli.style import Style, safe_for_terminals, style_for
+from switchkit.cli.typed import ask_at_terminal, typed_line
+from switchyard.cli.arguments import YardArguments, usage_fault
+from switchyard.cli.report import YardReport, stopped_lines
+from switchyard.cli.verbs.runtime import branch_and_services, timeout_of
+from switchyard.config.graph import closure
+from switchyard.control.actions import down, up
+from switchyard.control.protocol import PhaseEvent, UpAnswer
+from switchyard.core.fault import YardFault
+from switchyard.project.configuration import config_for
+from switchyard.project.home import default_home
+from switchyard.project.scope import ProjectScope, Target, locate
+from switchyard.queries.services import status
+from switchyard.runtime.launch import target_of
+from switchyard.runtime.logs import Sift, follow
+
+_LOOK_S = 1.0
+_QUESTION = "\n[s]top the services, [l]eave them running, or [c]ontinue? "
+
+
+class _Start:
+    """A start under way, and what is known of it."""
+
+    def __init__(self, scope: ProjectScope, target: Target, arguments: YardArguments) -> None:
+        self.scope, self.target = scope, target
+        _, self._services = branch_and_services(scope, arguments)
+        self._arguments = arguments
+        config = config_for(scope, target)
+        # Known before anything is printed, so that nothing old is shown and nothing new missed.
+        self.logs = {
+            scope.places.log(target_of(config.services[name], target, config.root).slug, name): name
+            for name in closure(config.services, self._services or config.services)
+        }
+        self.seen: dict[Path, int] = {}
+        self._news: list[str] = []
+        self.answer: UpAnswer | None = None
+        self.fault: YardFault | None = None
+        self._looked = time.monotonic()
+        self._thread = threading.Thread(target=self._up, daemon=True)
+        self._thread.start()
+
+    def _up(self) -> None:
+        try:
+            self.answer = up(
+                self.scope,
+                branch=self.target.branch,
+                services=self._services,
+                profile=self._arguments.value("profile"),
+                timeout_s=timeout_of(self._arguments),
+                recreate=self._arguments.has("recreate"),
+                env=os.environ,
+                listen=self._hear,
+            )
+        except YardFault as fault:
+            self.fault = fault
+
+    def _hear(self, event: PhaseEvent) -> None:
+        waits = event["phase"] == "waiting" and event["waits_for"]
+        told = f"waits for {', '.join(event['waits_for'])}" if waits else event["phase"]
+        self._news.append(f"{event['service']}: {told}")
+
+    def news(self) -> list[str]:
+        """What was heard since the last time."""
+        heard, self._news = self._news, []
+        return heard
+
+    def is_over(self) -> bool:
+        """Whether there is nothing more to come: it failed, or everything has ended."""
+        if self.fault:
+            return True
+        if self.answer is None or time.monotonic() - self._looked < _LOOK_S:
+            return False
+        self._looked = time.monotonic()
+        rows = status(self.scope, self.target.branch)["services"]
+        return not any(one["status"] == "running" for one in rows)
+
+
+def _painter(style: Style) -> Callable[[str, str], str]:
+    """Puts the name of a service before a line, each in a colour of its own."""
+    colours = (style.cyan, style.green, style.yellow, style.bold, style.red)
+    known: dict[str, int] = {}
+
+    def paint(name: str, line: str) -> str:
+        number = known.setdefault(name, len(known))
+        width = max(map(len, known))
+        return f"{colours[number % len(colours)](f'{name:{width}} |')} {line}"
+
+    return paint
+
+
+def _show(start: _Start) -> None:
+    """Print what services print, until there is nothing more to come."""
+    style = style_for(sys.stdout, os.environ)
+    paint = _painter(style)
+
+    def ends() -> bool:
+        for told in start.news():
+            sys.stderr.write(f"{style.dim(told)}\n")
+        sys.stderr.flush()
+        return start.is_over()
+
+    for path, line in follow(lambda: list(start.logs), Sift(), ends=ends, seen=start.seen):
+        shown = paint(start.logs[path], safe_for_terminals(line))
+        sys.stdout.write(f"{shown}\n")
+        sys.stdout.flush()
+
+
+def _choice() -> str:
+    """What is to happen to the services; without a terminal they end with this command."""
+    if not sys.stdin.isatty():
+        return "s"
+    try:
+        ask_at_terminal(_QUESTION)
+        return (typed_line().strip().lower() or "s")[0]
+    except KeyboardInterrupt:
+        return "s"
+
+
+def run(arguments: YardArguments) -> YardReport:
+    """Start services, show their output, and ask at Ctrl-C what should happen."""
+    if arguments.has("json") or arguments.has("no-wait"):
+        raise usage_fault("`--attach` goes with neither `--json` nor `--no-wait`", "up")
+    scope = locate(arguments.cwd, default_home())
+    target = scope.target(branch_and_services(scope, arguments)[0])
+    timeout_of(arguments)
+    start = _Start(scope, target, arguments)
+    while True:
+        try:
+            _show(start)
+            choice = "s" if start.fault else "ended"
+        except KeyboardInterrupt:
+            choice = _choice()
+        if choice != "c":
+            break
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+    if choice == "l":
+        lines = [f"left running: switchyard logs -f {target.branch}, switchyard down"]
+    elif choice == "ended":
+        lines = ["every service has ended"]
+    else:
+        lines = stopped_lines(down(scope, branch=target.branch)["stopped"])
+    if start.fault:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        raise start.fault
+    return YardReport("up", {}, lines)
