@@ -25,6 +25,7 @@ _MADE_AT_RUN_TIME = {
     "switchkit.cli.style": "the path of the home, plain",
     "switchyard.config.load": "the project's own, in its own yard",
     "switchyard.config.services": "the project's own, in its own yard",
+    "switchyard.project.detection.listings": "a number",
     "switchyard.queries.logs": "typed by the user",
     "switchyard.runtime.logs": "the project's own, in its own yard",
     "switchyard.supervisor.probes": "the project's own, in its own yard",

@@ -18,7 +18,7 @@ def size_frame(rows: int, columns: int) -> bytes:
     return frame(SIZE, struct.pack("!HH", rows, columns))
 
 
-class FrameReader:
+class TerminalFrameReader:
     """Puts messages together from the pieces in which they arrive."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import termios
 
 from switchkit.files import make_private_folder
 from switchkit.sockets import bind, check_peer_user
-from switchyard.control.terminal_frames import KEYS, SIZE, FrameReader
+from switchyard.control.terminal_frames import KEYS, SIZE, TerminalFrameReader
 
 _FIRST_SIZE = (24, 80)
 _SHOWN_BYTES = 8192
@@ -75,7 +75,7 @@ class _Attached:
         connection.setblocking(False)
         self.connection = connection
         self.unsent = shown
-        self.reader = FrameReader()
+        self.reader = TerminalFrameReader()
 
     def send(self, data: bytes) -> bool:
         """Pass on what was printed; false when this one does not read."""

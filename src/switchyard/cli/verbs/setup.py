@@ -8,7 +8,7 @@ from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport
 from switchyard.cli.table import PROGRAM, VERBS
 from switchyard.core.fault import CONFLICT, YardFault
-from switchyard.project.detect import detect
+from switchyard.project.detection.detect import detect
 from switchyard.project.scope import FILE_NAME
 
 _ABOUT = "Switchyard runs every branch of a project side by side."
@@ -17,8 +17,14 @@ _ABOUT = "Switchyard runs every branch of a project side by side."
 def _init(arguments: YardArguments) -> YardReport:
     folder = arguments.cwd.resolve()
     path = folder / FILE_NAME
-    kind, text = detect(folder)
-    data = {"path": str(path), "recognised": kind, "toml": text, "written": False}
+    kind, text, notes = detect(folder)
+    data = {
+        "path": str(path),
+        "recognised": kind,
+        "toml": text,
+        "notes": list(notes),
+        "written": False,
+    }
     if arguments.has("dry-run"):
         return YardReport("init", data, [text.rstrip()])
     if path.exists() and not arguments.has("force"):
@@ -28,7 +34,13 @@ def _init(arguments: YardArguments) -> YardReport:
     replace_file(path, text.encode())
     path.chmod(0o644)
     return YardReport(
-        "init", {**data, "written": True}, [f"wrote {path} ({kind})", "next: switchyard up"]
+        "init",
+        {**data, "written": True},
+        [
+            f"wrote {path} ({kind})",
+            *(f"note: {one}" for one in notes),
+            "next: switchyard up",
+        ],
     )
 
 

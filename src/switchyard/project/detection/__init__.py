@@ -1,0 +1,1 @@
+"""What runs in a project, judged by its files, for a first `switchyard.toml`."""
