@@ -113,6 +113,10 @@ def watch_folders(folders: "list[int]") -> int:
     raise OSError(f"{len(folders)} folders cannot be watched by one descriptor")
 
 
+def watch_writes(files: "list[int]") -> int:
+    raise OSError(f"{len(files)} files cannot be watched by one descriptor")
+
+
 def folder_identity(path: str) -> str:
     """What tells a folder from any other, also from a later one at its path. Raises `OSError`."""
     found = os.stat(path)

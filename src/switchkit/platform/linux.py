@@ -20,6 +20,7 @@ _CANNOT_CLONE = (EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS)
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 # Made, moved away, moved here, removed, in a folder.
 _RENAMED = 0x100 | 0x40 | 0x80 | 0x200 | 0x01000000
+_WRITTEN = 0x02
 _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
 _FIONREAD, _SIOCOUTQ = 0x541B, 0x5411
@@ -253,6 +254,18 @@ def watch_folders(folders: "list[int]") -> int:
 
     Raises `OSError`.
     """
+    return _watched(folders, _RENAMED)
+
+
+def watch_writes(files: "list[int]") -> int:
+    """A descriptor that can be read once one of these open files was written to.
+
+    Raises `OSError`.
+    """
+    return _watched(files, _WRITTEN)
+
+
+def _watched(handles: "list[int]", events: int) -> int:
     import ctypes  # noqa: PLC0415
 
     libc = ctypes.CDLL(None, use_errno=True)
@@ -260,9 +273,9 @@ def watch_folders(folders: "list[int]") -> int:
     if handle < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-    for folder in folders:
-        name = f"{_PROC}/self/fd/{folder}".encode()
-        if libc.inotify_add_watch(handle, name, ctypes.c_uint32(_RENAMED)) < 0:
+    for each in handles:
+        name = f"{_PROC}/self/fd/{each}".encode()
+        if libc.inotify_add_watch(handle, name, ctypes.c_uint32(events)) < 0:
             number = ctypes.get_errno()
             os.close(handle)
             raise OSError(number, os.strerror(number))

@@ -34,5 +34,6 @@ unread_bytes = _chosen.unread_bytes
 vitals = _chosen.vitals
 was_cut_off = _chosen.was_cut_off
 watch_folders = _chosen.watch_folders
+watch_writes = _chosen.watch_writes
 working_folder = _chosen.working_folder
 widen_pipe = _chosen.widen_pipe

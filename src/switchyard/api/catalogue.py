@@ -150,6 +150,7 @@ TOOLS: dict[str, Tool] = {
                 },
                 "grep": {"type": "string", "description": "Only lines that match this regex."},
                 "errors": {"type": "boolean", "description": "Only lines that report errors."},
+                "since": {"type": "string", "description": "Only newer lines, such as 10m."},
             },
         ),
         _tool(

@@ -96,7 +96,11 @@ BRIEF = record(
         "changed_files": TEXTS,
         "env_warnings": WARNINGS,
         "recent_errors": array(
-            record({"service": TEXT, "line": TEXT, "count": {"type": "integer"}}, "service", "line")
+            record(
+                {"service": TEXT, "line": TEXT, "count": {"type": "integer"}, "at": TEXT},
+                "service",
+                "line",
+            )
         ),
     },
     "project",
@@ -154,7 +158,15 @@ LOGS = record(
     {
         "logs": array(
             record(
-                {"service": TEXT, "branch": TEXT, "path": TEXT, "lines": TEXTS}, "service", "lines"
+                {
+                    "service": TEXT,
+                    "branch": TEXT,
+                    "path": TEXT,
+                    "lines": TEXTS,
+                    "times": array({"type": "number"}),
+                },
+                "service",
+                "lines",
             )
         )
     },

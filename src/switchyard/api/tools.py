@@ -7,7 +7,8 @@ from typing import Any
 from switchyard.api.log_search import search_logs
 from switchyard.control import actions
 from switchyard.core.environ import caller
-from switchyard.core.fault import NOT_READY, YardFault
+from switchyard.core.fault import NOT_READY, USAGE, YardFault
+from switchyard.core.quantities import seconds
 from switchyard.project.scope import ProjectScope
 from switchyard.queries.brief import brief
 from switchyard.queries.doctor import doctor
@@ -37,8 +38,19 @@ def _logs(scope: ProjectScope, given: Arguments) -> dict[str, Any]:
         "lines": given.get("lines", DEFAULT_LINES),
         "grep": given.get("grep"),
         "errors": given.get("errors", False),
+        "since": _moment(given.get("since")),
+        "times": "since" in given,
     }
     return search_logs(scope, wanted)
+
+
+def _moment(ago: str | None) -> float | None:
+    if ago is None:
+        return None
+    made = seconds(ago)
+    if made is None:
+        raise YardFault("bad-time", f"`{ago}` is not a duration; write 10m or 30s", exit_code=USAGE)
+    return time.time() - made
 
 
 def _create(scope: ProjectScope, given: Arguments) -> dict[str, Any]:

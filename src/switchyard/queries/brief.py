@@ -9,6 +9,7 @@ from typing import Any
 from switchkit.platform.ports import holder, holds, listening
 from switchkit.processes import began
 from switchyard.config.shapes import Config
+from switchyard.core.clock_times import told_time
 from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
 from switchyard.project.configuration import config_of
@@ -17,7 +18,8 @@ from switchyard.queries.logs import sift_for
 from switchyard.queries.services import Folders, observed_runs, view
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.checkouts import checkout_list
-from switchyard.runtime.logs import TAIL_BYTES, Sift, tail
+from switchyard.runtime.log_times import LogTimes
+from switchyard.runtime.logs import TAIL_BYTES, Sift, entries
 from switchyard.runtime.observed import ObservedRun
 from switchyard.runtime.runs import RunRecord
 
@@ -30,7 +32,7 @@ MOST_BYTES = 6000
 MOST_REMEMBERED = 512
 LONGEST_ERROR = 240
 _SHOWN = ("service", "branch", "status", "phase", "pid", "port", "url")
-_ERRORS: dict[str, tuple[tuple[int, int, Sift], list[str]]] = {}
+_ERRORS: dict[str, tuple[tuple[int, int, Sift], list[tuple[float, str]]]] = {}
 _TOLD = ("reason", "exit_code", "head", "changed")
 
 
@@ -72,17 +74,18 @@ def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, A
     made: list[dict[str, Any]] = []
     for one in found:
         run = one.run
-        counts: dict[str, int] = {}
-        for line in _last_errors(run, config):
+        counts: dict[str, tuple[int, float]] = {}
+        for when, line in _last_errors(run, config):
             # Last seen last, whatever was between.
-            counts[line] = counts.pop(line, 0) + 1
-        for line, count in counts.items():
+            counts[line] = counts.pop(line, (0, 0.0))[0] + 1, when
+        for line, (count, when) in counts.items():
             row: dict[str, Any] = {"service": run.service, "branch": run.branch, "line": line}
+            row["at"] = told_time(when)
             made.append(row | ({"count": count} if count > 1 else {}))
     return made
 
 
-def _last_errors(run: RunRecord, config: Config | None) -> list[str]:
+def _last_errors(run: RunRecord, config: Config | None) -> list[tuple[float, str]]:
     """Remembered for as long as the log does not grow: a server is asked again and again."""
     sift = sift_for(config, run.service, grep=None, errors=True)
     path = Path(run.log)
@@ -93,10 +96,11 @@ def _last_errors(run: RunRecord, config: Config | None) -> list[str]:
     known = _ERRORS.get(run.log)
     if known and known[0] == stamp:
         return known[1]
-    lines = tail(path, MOST_ERRORS_EACH, sift, start=run.log_start, widest=TAIL_BYTES)
+    found = entries(path, MOST_ERRORS_EACH, sift, start=run.log_start, widest=TAIL_BYTES)
+    times = LogTimes(path) if found else None
     if len(_ERRORS) > MOST_REMEMBERED:
         _ERRORS.clear()
-    made = [line[:LONGEST_ERROR] for line in lines]
+    made = [(times.at(one.end), one.line[:LONGEST_ERROR]) for one in found] if times else []
     _ERRORS[run.log] = stamp, made
     return made
 

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from switchyard.config.shapes import Config
 from switchyard.core.fault import USAGE, YardFault
@@ -11,8 +11,12 @@ from switchyard.project.configuration import check_service, config_of
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_SLUG, ProjectScope
 from switchyard.runtime.branches import known_target
-from switchyard.runtime.logs import DEFAULT_LINES, Sift, since_offset, tail
+from switchyard.runtime.log_times import LogTimes, rotated
+from switchyard.runtime.logs import DEFAULT_LINES, Sift, entries
 from switchyard.runtime.runs import RunBook
+
+MOST_SEARCHED = 1_000_000
+WIDEST = 1 << 26
 
 
 def sift_for(config: Config | None, service: str, *, grep: str | None, errors: bool) -> Sift:
@@ -60,6 +64,35 @@ def _is_removed(places: ProjectPlaces, config: Config, path: Path, name: str) ->
     return slug(name) not in configured and RunBook(places).get(path.parent.name, name) is None
 
 
+class LogWindow(NamedTuple):
+    """The time that is asked about, in seconds of the clock."""
+
+    since: float | None = None
+    until: float | None = None
+
+
+def timed_lines(path: Path, count: int, sift: Sift, window: LogWindow) -> list[tuple[float, str]]:
+    """The last wanted lines of a log with their times, older files of it included."""
+    made: list[tuple[float, str]] = []
+    for one in rotated(path):
+        times = LogTimes(one)
+        start = times.offset_before(window.since) if window.since is not None else 0
+        # Lines after the window are counted only once they are left out.
+        wanted = MOST_SEARCHED if window.until is not None else count - len(made)
+        read = entries(one, wanted, sift, start=start, widest=WIDEST)
+        found = [(times.at(at), line) for at, line in read]
+        inside = [
+            (when, line)
+            for when, line in found
+            if when >= (window.since or 0) and (window.until is None or when <= window.until)
+        ]
+        made = inside[-(count - len(made)) :] + made
+        is_before = bool(start) or (found and found[0][0] < (window.since or 0))
+        if len(made) >= count or is_before:
+            break
+    return made
+
+
 def logs(
     scope: ProjectScope,
     service: str | None = None,
@@ -68,9 +101,11 @@ def logs(
     lines: int = DEFAULT_LINES,
     grep: str | None = None,
     errors: bool = False,
-    since_s: float | None = None,
+    since: float | None = None,
+    until: float | None = None,
+    times: bool = False,
 ) -> dict[str, Any]:
-    """The recent end of one service's log, or of every log of a branch."""
+    """The recent end of one service's log, or of every log of a branch; with `times` when asked."""
     config = config_of(scope)
     if service is not None:
         check_service(config, service)
@@ -84,13 +119,12 @@ def logs(
         if service is None and _is_removed(scope.places, config, path, name):
             continue
         sift = sift_for(config, name, grep=grep, errors=errors)
-        start = since_offset(path, since_s) if since_s is not None else 0
-        made.append(
-            {
-                "service": name,
-                "branch": where_branch,
-                "path": str(path),
-                "lines": tail(path, lines, sift, start=start),
-            }
-        )
+        found = timed_lines(path, lines, sift, LogWindow(since, until)) if lines > 0 else []
+        row: dict[str, Any] = {
+            "service": name,
+            "branch": where_branch,
+            "path": str(path),
+            "lines": [line for _, line in found],
+        }
+        made.append(row | ({"times": [when for when, _ in found]} if times else {}))
     return {"logs": made}

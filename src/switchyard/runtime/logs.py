@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit import files
+from switchyard.runtime.log_times import rotate_marks
 
 DEFAULT_LINES = 80
 LIST_S = 0.5
@@ -62,8 +63,8 @@ class Sift(NamedTuple):
         return line
 
 
-def _read_end(path: Path, limit: int, start: int) -> bytes:
-    """The last bytes of a log, from the beginning of a line on."""
+def _read_end(path: Path, limit: int, start: int) -> tuple[int, bytes]:
+    """The last bytes of a log, from the beginning of a line on, and where they begin."""
     try:
         with path.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
@@ -71,81 +72,68 @@ def _read_end(path: Path, limit: int, start: int) -> bytes:
             log.seek(begin)
             raw = log.read(limit)
     except (FileNotFoundError, NotADirectoryError):
-        return b""
+        return 0, b""
+    whole = len(raw)
     if begin > start and b"\n" in raw:
         raw = raw[raw.index(b"\n") + 1 :]
-    return raw.lstrip(b"\0")
+    raw = raw.lstrip(b"\0")
+    return begin + whole - len(raw), raw
 
 
-def _lines_backwards(raw: bytes, sift: Sift) -> Generator[bytes]:
-    """The lines from the last to the first; of errors only those that may be one."""
+def _lines_backwards(raw: bytes, sift: Sift) -> Generator[tuple[int, bytes]]:
+    """The lines from the last to the first, each with its end; of errors those that may be one."""
     at = len(raw) - 1 if raw.endswith(b"\n") else len(raw)
     if not sift.errors or sift.match:
         while at >= 0:
             start = raw.rfind(b"\n", 0, at) + 1
-            yield raw[start:at]
+            yield at, raw[start:at]
             at = start - 1
         return
     lowered = raw.lower()
     found = {hint: lowered.rfind(hint, 0, at) for hint in _HINTS}
     while (last := max(found.values())) >= 0:
         start, end = raw.rfind(b"\n", 0, last) + 1, raw.find(b"\n", last)
-        yield raw[start : end if end >= 0 else len(raw)]
+        end = end if end >= 0 else len(raw)
+        yield end, raw[start:end]
         found = {
             hint: lowered.rfind(hint, 0, start) if place >= start else place
             for hint, place in found.items()
         }
 
 
-def tail(path: Path, count: int, sift: Sift, *, start: int = 0, widest: int = 1 << 24) -> list[str]:
+class LogEntry(NamedTuple):
+    """One wanted line of a log, and where it ends there."""
+
+    end: int
+    line: str
+
+
+def entries(
+    path: Path, count: int, sift: Sift, *, start: int = 0, widest: int = 1 << 24
+) -> list[LogEntry]:
     """The last `count` wanted lines, from byte `start` on; bounded however big the log is."""
     if count <= 0:
         return []
     limit = min(TAIL_BYTES, widest)
     while True:
-        raw = _read_end(path, limit, start)
-        lines: list[str] = []
-        for one in _lines_backwards(raw, sift) if raw else ():
+        begin, raw = _read_end(path, limit, start)
+        found: list[LogEntry] = []
+        for end, one in _lines_backwards(raw, sift) if raw else ():
             line = one.decode("utf-8", "replace")
             if sift.shows(line):
-                lines.append(sift.clean(line))
-                if len(lines) == count:
+                found.append(LogEntry(begin + end, sift.clean(line)))
+                if len(found) == count:
                     break
         with contextlib.suppress(OSError):
-            if len(lines) < count and limit < path.stat().st_size - start and limit < widest:
+            if len(found) < count and limit < path.stat().st_size - start and limit < widest:
                 limit = min(limit * 8, widest)
                 continue
-        return lines[::-1]
+        return found[::-1]
 
 
-def since_offset(path: Path, since_s: float) -> int:
-    """The size of the log that long ago or before, from its time marks."""
-    floor = time.time() - since_s
-    offset = 0
-    with contextlib.suppress(OSError, ValueError):
-        for line in marks_path(path).read_text(encoding="ascii").splitlines():
-            when, at = line.split()
-            if float(when) > floor:
-                break
-            offset = int(at)
-    return offset
-
-
-def marks_path(path: Path) -> Path:
-    """The side file of (time, offset) pairs."""
-    return path.with_suffix(".marks")
-
-
-def add_mark(path: Path) -> None:
-    """Note how long the log is now."""
-    with contextlib.suppress(OSError):
-        size = path.stat().st_size
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        marks = os.open(marks_path(path), flags, 0o600)
-        try:
-            os.write(marks, f"{time.time():.3f} {size}\n".encode())
-        finally:
-            os.close(marks)
+def tail(path: Path, count: int, sift: Sift, *, start: int = 0, widest: int = 1 << 24) -> list[str]:
+    """The lines of `entries` alone."""
+    return [one.line for one in entries(path, count, sift, start=start, widest=widest)]
 
 
 def add_line(path: Path, text: str) -> None:
@@ -161,7 +149,7 @@ def add_line(path: Path, text: str) -> None:
 def rotate(path: Path, max_bytes: int, keep: int) -> None:
     """Move a full log aside before a new run, while nobody writes to it."""
     if files.rotate(path, max_bytes, keep):
-        marks_path(path).unlink(missing_ok=True)
+        rotate_marks(path, keep)
 
 
 def follow(

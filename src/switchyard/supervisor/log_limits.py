@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 from switchkit.platform.system import punch_hole
-from switchyard.runtime.logs import add_mark
 from switchyard.supervisor.yard import Yard
 
 BLOCK = 4096
@@ -30,7 +29,7 @@ class LogLimits:
         self._sizes: dict[Path, int] = {}
 
     def apply(self) -> bool:
-        """Mark the time in each log, and free what exceeds the project's limit.
+        """Free what exceeds the project's limit.
 
         Says whether one grows so fast that it has to be looked at again soon.
         """
@@ -42,7 +41,6 @@ class LogLimits:
             path = thread.launch.log
             if not thread.is_alive:
                 continue
-            add_mark(path)
             with contextlib.suppress(OSError):
                 status = path.stat()
                 self._sizes[path] = status.st_size

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from switchyard.runtime.runs import RunBook, RunRecord
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.held_command import held_command
+from switchyard.supervisor.log_clock import LogClock
 
 
 class ServiceContext:
@@ -20,6 +21,7 @@ class ServiceContext:
         self.changed = threading.Condition()
         # Makes the main thread look at what is to be done; set before the first service starts.
         self.wake: Callable[[], None] = lambda: None
+        self.log_clock = LogClock()
         # Written by a request thread, read at the next start of a service: two plain numbers.
         self.max_log_bytes = 10_000_000
         self.keep_logs = 3

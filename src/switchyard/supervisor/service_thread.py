@@ -21,7 +21,8 @@ from switchkit.platform.system import vitals
 from switchyard.files import disk_trouble
 from switchyard.runtime.family import RUN_VARIABLE, leader_vitals
 from switchyard.runtime.launch import ServiceLaunch
-from switchyard.runtime.logs import add_mark, rotate
+from switchyard.runtime.log_times import add_mark
+from switchyard.runtime.logs import rotate
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.kin import kin
@@ -140,7 +141,9 @@ class ServiceThread:
 
     def _live(self) -> None:
         try:
-            if self._adopted is None and not self._await_peers():
+            if self._adopted:
+                self._context.log_clock.follow(self.launch.log)
+            elif not self._await_peers():
                 return
             self._runs()
             while not self._is_over():
@@ -272,6 +275,7 @@ class ServiceThread:
         found = vitals(pid)
         run = run._replace(pid=pid, ticks=found.began if found else 0)
         add_mark(launch.log)
+        self._context.log_clock.follow(launch.log)
         return self._record(run, "starting")
 
     def _target(self, run: RunRecord) -> ProbeTarget:
@@ -382,4 +386,5 @@ class ServiceThread:
             with self._saving, contextlib.suppress(OSError):
                 self.run = self._saved_run = run
                 self._context.book.drop(run)
+        self._context.log_clock.forget(self.launch.log)
         self._announce("stopped")

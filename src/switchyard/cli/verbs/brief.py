@@ -44,7 +44,8 @@ def _short(one: Any) -> str:
         return one
     if "line" in one:
         times = f" ({one['count']} times)" if one.get("count") else ""
-        return f"{one['service']}: {one['line']}{times}"
+        at = f"{one['at'][11:19]} " if one.get("at") else ""
+        return f"{at}{one['service']}: {one['line']}{times}"
     if "message" in one:
         return str(one["message"])
     told = f"{one['port']} -> {one['service']} of {one['branch']}"

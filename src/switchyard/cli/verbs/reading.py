@@ -1,11 +1,14 @@
 """The verbs that only read, with the configuration: list, logs, doctor."""
 
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from switchkit.cli.columns import columns
 from switchyard.cli.arguments import YardArguments, usage_fault
 from switchyard.cli.report import YardReport
+from switchyard.core.clock_times import clock_time, told_time
 from switchyard.core.quantities import seconds
 from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
@@ -43,13 +46,18 @@ def _number(arguments: YardArguments) -> int:
     return int(text)
 
 
-def _duration(arguments: YardArguments) -> float | None:
-    text = arguments.value("since")
+def _moment(arguments: YardArguments, option: str) -> float | None:
+    """The time that an option means: so long ago, or by the clock."""
+    text = arguments.value(option)
     if text is None:
         return None
-    made = seconds(text)
+    ago = seconds(text)
+    if ago is not None:
+        return time.time() - ago
+    made = clock_time(text, time.time())
     if made is None:
-        raise usage_fault(f"`{text}` is not a duration; write 10m or 30s", "logs")
+        told = f"`{text}` is not a time; write 10m, 14:05, 14:05:30 or 2026-05-01T14:05"
+        raise usage_fault(told, "logs")
     return made
 
 
@@ -82,6 +90,12 @@ def _labels(found: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     }
 
 
+def _shown(label: str, when: float | None, line: str) -> str:
+    """A line with what goes before it: its time, and whose it is."""
+    stamp = f"{told_time(when)} " if when is not None else ""
+    return f"{stamp}{label} | {line}" if label else f"{stamp}{line}"
+
+
 def _followed(
     scope: ProjectScope,
     arguments: YardArguments,
@@ -104,27 +118,42 @@ def _followed(
     )
     for path, line in follow(paths, sift):
         several = len(files) > 1 or arguments.has("merge")
-        yield f"{labels[files[path]]} | {line}" if several else line
+        when = time.time() if arguments.has("times") else None
+        yield _shown(labels[files[path]] if several else "", when, line)
+
+
+def _lines(found: list[dict[str, Any]], arguments: YardArguments, count: int) -> list[str]:
+    """The lines of all logs, one log after the other, or merged by time."""
+    merged = arguments.has("merge")
+    labels = _labels((one["service"], one["branch"]) for one in found)
+    several = len(found) > 1 or merged
+    rows = [
+        (when, labels[one["service"], one["branch"]] if several else "", line)
+        for one in found
+        for when, line in zip(one["times"], one["lines"], strict=True)
+    ]
+    if merged:
+        # Lines of one log stay in their order: the sort keeps what is equal as it is.
+        rows = sorted(rows, key=lambda row: row[0])[-count:] if count else []
+    has_times = arguments.has("times")
+    return [_shown(label, when if has_times else None, line) for when, label, line in rows]
 
 
 def _logs(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     service, branch = _asked(scope, arguments)
+    count = _number(arguments)
     found = logs(
         scope,
         service,
         branch,
-        lines=_number(arguments),
+        lines=count,
         grep=arguments.value("grep"),
         errors=arguments.has("errors"),
-        since_s=_duration(arguments),
+        since=_moment(arguments, "since"),
+        until=_moment(arguments, "until"),
+        times=True,
     )
-    several = len(found["logs"]) > 1 or arguments.has("merge")
-    labels = _labels((one["service"], one["branch"]) for one in found["logs"])
-    lines = [
-        f"{labels[one['service'], one['branch']]} | {line}" if several else line
-        for one in found["logs"]
-        for line in one["lines"]
-    ]
+    lines = _lines(found["logs"], arguments, count)
     if arguments.has("follow"):
         return YardReport("logs", found, _followed(scope, arguments, (service, branch), lines))
     return YardReport("logs", found, lines)
