@@ -13,10 +13,11 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "project": {"core", "files", "config"},
     "git": {"core", "project"},
     "runtime": {"core", "files", "config", "project"},
+    "resources": _STATE,
     "control": _STATE,
     "queries": {*_STATE, "control"},
-    "worktrees": {*_STATE, "control"},
-    "supervisor": {*_STATE, "control"},
+    "worktrees": {*_STATE, "control", "resources"},
+    "supervisor": {*_STATE, "control", "resources"},
     "api": {*_STATE, "control", "queries", "worktrees"},
     "mcp": {*_STATE, "api"},
     "cli": {*_STATE, "control", "queries", "worktrees", "mcp"},
@@ -62,6 +63,14 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "supervisor/main.py",
         "switchyard.supervisor.server.serve",
     ): "the socket is there first, so that the caller sends its request meanwhile",
+    (
+        "supervisor/operations/start.py",
+        "switchyard.supervisor.operations.resources.make_resources",
+    ): "few projects have any",
+    (
+        "supervisor/operations/start.py",
+        "switchyard.supervisor.operations.resources.server_services",
+    ): "as above",
     (
         "supervisor/operations/start.py",
         "switchyard.supervisor.login.login_environment",

@@ -35,7 +35,7 @@ def shop(lab: Lab) -> Generator[tuple[Lab, dict[str, int]]]:
     yield lab, ports
     lab.sy("down", code=None)
     for folder in lab.home.glob("projects/*/data/*/postgres"):
-        made = Path("/var/tmp") / f"switchyard-shop-{folder.stat().st_ino}"
+        made = Path("/var/tmp") / f"switchyard-postgres-{folder.stat().st_ino}"
         shutil.rmtree(made, ignore_errors=True)
 
 
@@ -56,7 +56,7 @@ def psql(port: int, sql: str) -> str:
         "-p",
         str(port),
         "-U",
-        "shop",
+        "postgres",
         "-d",
         "postgres",
         "-qtAc",

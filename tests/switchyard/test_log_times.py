@@ -9,8 +9,8 @@ from yardlab import Lab, wait_for
 
 from switchyard.core.clock_times import clock_time, told_time
 from switchyard.queries.logs import LogWindow, timed_lines
-from switchyard.runtime.log_times import MOST_BYTES, LogTimes, add_mark, marks_path
-from switchyard.runtime.logs import Sift, rotate
+from switchyard.runtime.log.lines import Sift, rotate
+from switchyard.runtime.log.times import MOST_BYTES, LogTimes, add_mark, marks_path
 
 # Prints a line of its name for each line that is appended to the file that is named.
 ECHO = """

@@ -258,10 +258,7 @@ def watch_folders(folders: "list[int]") -> int:
 
 
 def watch_writes(files: "list[int]") -> int:
-    """A descriptor that can be read once one of these open files was written to.
-
-    Raises `OSError`.
-    """
+    """As `watch_folders`, once one of these open files was written to."""
     return _watched(files, _WRITTEN)
 
 

@@ -15,7 +15,7 @@ from switchyard.queries.doctor import doctor
 from switchyard.queries.services import status, where
 from switchyard.queries.worktrees import worktrees
 from switchyard.runtime.branches import known_target
-from switchyard.runtime.logs import DEFAULT_LINES
+from switchyard.runtime.log.lines import DEFAULT_LINES
 from switchyard.worktrees.create import create
 
 Arguments = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Self, TextIO
 from switchkit.cli.columns import fitted
 from switchkit.cli.style import columns_of, safe_for_terminals
 from switchyard.control.protocol import PhaseEvent
-from switchyard.runtime.logs import Sift, tail
+from switchyard.runtime.log.lines import Sift, tail
 
 _DRAW_S = 0.1
 _LAST_BYTES = 4096

@@ -138,6 +138,13 @@ VERBS: dict[str, YardVerb] = {
             ),
         ),
         _verb(
+            "reset",
+            "trees",
+            "make a resource of a branch anew from its template",
+            (Word("RESOURCE"), BRANCH_WORD),
+            (BRANCH,),
+        ),
+        _verb(
             "attach",
             "attach",
             "use the terminal of a service with `tty = true`",

@@ -10,6 +10,7 @@ from switchkit.suggest import suggestion
 from switchyard.config.graph import cycle
 from switchyard.config.placeholders import OWN, peer_names, used
 from switchyard.config.reader import ConfigProblem, ProblemList, TableReader
+from switchyard.config.resources import read_resource
 from switchyard.config.services import HIGHEST_PORT, inside, loopback_host, read_service
 from switchyard.config.shapes import (
     Clone,
@@ -19,11 +20,12 @@ from switchyard.config.shapes import (
     Logs,
     Ports,
     Proxy,
+    Resource,
     Service,
     ServiceProfile,
 )
 from switchyard.core.fault import USAGE, YardFault
-from switchyard.core.slugs import slug
+from switchyard.core.slugs import slug, variable
 
 SCHEMA = 1
 _AT_LINE = r"\(at line (\d+)"
@@ -162,10 +164,26 @@ def _edges(table: TableReader, services: dict[str, Service]) -> None:
         )
 
 
-def _placeholders(
-    table: TableReader, services: dict[str, Service], profiles: dict[str, ServiceProfile]
+def _resource_names(
+    table: TableReader, services: dict[str, Service], resources: dict[str, Resource]
 ) -> None:
-    known = {*OWN, *peer_names(services)}
+    _collisions(table, resources)
+    variables: dict[str, str] = {}
+    for name, resource in resources.items():
+        if name in services:
+            table.problem(name, f"`{name}` is a service too; give one of them another name")
+        other = variables.setdefault(resource.env, name)
+        if other != name:
+            table.problem(name, f"`{name}` and `{other}` have the same variable `{resource.env}`")
+
+
+def _placeholders(
+    table: TableReader,
+    services: dict[str, Service],
+    profiles: dict[str, ServiceProfile],
+    resources: dict[str, Resource],
+) -> None:
+    known = {*OWN, *peer_names(services), *(f"{variable(one)}_url" for one in resources)}
     known |= {key.lower() for profile in profiles.values() for key in profile.env}
     for name, service in services.items():
         places = [
@@ -232,10 +250,13 @@ def _read(path: Path, top: TableReader) -> Config:
         table.problem("", "there must be at least one service")
     _collisions(table, services)
     _edges(table, services)
+    resource_table = top.table("resource")
+    resources = {one: read_resource(one, below, services) for one, below in resource_table.tables()}
+    _resource_names(resource_table, services, resources)
     profile_table = top.table("profiles")
     profiles = _profiles(profile_table, services)
     _collisions(profile_table, profiles)
-    _placeholders(table, services, profiles)
+    _placeholders(table, services, profiles, resources)
     root = path.parent
     name = project.text("name") or root.name or "project"
     worktree_root = project.maybe_text("worktree_root")
@@ -265,6 +286,7 @@ def _read(path: Path, top: TableReader) -> Config:
         profiles=profiles,
         hooks=_hooks(top.table("hooks")),
         logs=_logs(top.table("logs")),
+        resources=resources,
     )
     project.done()
     top.done()

@@ -1,6 +1,8 @@
 """Reads one `[services.X]` table, with its checks, restart and stop rules."""
 
 import re
+import sys
+from pathlib import Path
 from typing import Any, cast
 
 from switchyard.config.reader import TableReader
@@ -10,6 +12,18 @@ from switchyard.core.quantities import seconds
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HIGHEST_PORT = 65535
+_POSTGRES_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from switchyard.resources.postgres_server import main; main(sys.argv[1:])"
+)
+_POSTGRES = (
+    sys.executable,
+    "-I",
+    "-S",
+    "-c",
+    _POSTGRES_BOOT,
+    str(Path(__file__).parents[2]),
+)
 _STATUS = r"[1-5](?:\d\d|xx)"
 
 
@@ -188,8 +202,31 @@ def _command(table: TableReader) -> tuple[str, ...]:
     return made
 
 
+def _preset(name: str, preset: str, table: TableReader) -> Service:
+    """A service that Switchyard knows how to run: all but a few of its keys are given."""
+    if preset != "postgres":
+        table.problem("preset", f"unknown preset `{preset}`; known: `postgres`")
+    check = ("psql", "-h", "{host}", "-p", "{port}", "-U", "postgres", "-d", "postgres", "-c", "")
+    made = Service(
+        name=name,
+        command=(*_POSTGRES, "{host}", "{port}", "{data_dir}"),
+        has_port=True,
+        canonical_port=table.number("port", 0, 0, HIGHEST_PORT) or None,
+        protocol="tcp",
+        scope=cast("Any", table.choice("scope", ("branch", "project"), "branch")),
+        ready=Check("command", command=check),
+        stop=Stop(2, 20.0),
+        stdin="null",
+    )
+    table.done()
+    return made
+
+
 def read_service(name: str, table: TableReader) -> Service:
     """One service, with every mistake noted."""
+    preset = table.maybe_text("preset")
+    if preset is not None:
+        return _preset(name, preset, table)
     has_port = "port" in table
     port = table.number("port", 0, 0, HIGHEST_PORT)
     kind = table.choice("kind", ("service", "task"), "service")

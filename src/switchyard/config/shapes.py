@@ -68,6 +68,27 @@ class Service(NamedTuple):
     tty: bool = False
 
 
+class Resource(NamedTuple):
+    """Something that each branch has of its own, such as a database, as configured."""
+
+    name: str
+    kind: Literal["postgres", "mysql", "redis", "sqlite", "compose", "command"]
+    env: str
+    server: str = ""
+    source: str = ""
+    """What it is made from: `template:NAME`, or `file:PATH` below the root."""
+    file: str = ""
+    publish: str = ""
+    url: str = ""
+    create: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+    @property
+    def service(self) -> str | None:
+        """The service of this project that is its server, if one is."""
+        return self.server.removeprefix("service:") if self.server.startswith("service:") else None
+
+
 class ServiceProfile(NamedTuple):
     """A named choice of services with variables of its own."""
 
@@ -148,3 +169,4 @@ class Config(NamedTuple):
     profiles: dict[str, ServiceProfile]
     hooks: Hooks
     logs: Logs
+    resources: Mapping[str, Resource] = MappingProxyType({})

@@ -18,8 +18,8 @@ from switchyard.queries.logs import sift_for
 from switchyard.queries.services import Folders, observed_runs, view
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.checkouts import checkout_list
-from switchyard.runtime.log_times import LogTimes
-from switchyard.runtime.logs import TAIL_BYTES, Sift, entries
+from switchyard.runtime.log.lines import TAIL_BYTES, Sift, entries
+from switchyard.runtime.log.times import LogTimes
 from switchyard.runtime.observed import ObservedRun
 from switchyard.runtime.runs import RunRecord
 

@@ -11,8 +11,8 @@ from switchyard.project.configuration import check_service, config_of
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_SLUG, ProjectScope
 from switchyard.runtime.branches import known_target
-from switchyard.runtime.log_times import LogTimes, rotated
-from switchyard.runtime.logs import DEFAULT_LINES, Sift, entries
+from switchyard.runtime.log.lines import DEFAULT_LINES, Sift, entries
+from switchyard.runtime.log.times import LogTimes, rotated
 from switchyard.runtime.runs import RunBook
 
 MOST_SEARCHED = 1_000_000

@@ -15,6 +15,7 @@ from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
 from switchyard.runtime.definition import definition_of, sources_of
 from switchyard.runtime.dotenv import read_env_file
+from switchyard.runtime.resource_records import resource_records
 
 
 class ServiceLaunch(NamedTuple):
@@ -86,6 +87,12 @@ class Planner:
         self._caller: Mapping[str, str] = caller or {}
         self._named = named
         self._resolves = resolves
+        known = config.resources
+        self._records = (
+            [one for one in resource_records(places, target.slug) if one.resource in known]
+            if known
+            else []
+        )
         # What is worth telling of the launches made so far.
         self.warnings: list[str] = []
         every = config.services.values()
@@ -132,6 +139,9 @@ class Planner:
             values[f"{name}_port"] = str(port or "")
             values[f"{name}_host"] = peer.host
             values[f"{name}_url"] = url or ""
+        if target.slug != SHARED_SLUG:
+            for record in self._records:
+                values[f"{variable(record.resource)}_url"] = record.address
         if self._profile:
             for key, text in self._profile.env.items():
                 values.setdefault(key.lower(), fill(text, values))
@@ -146,6 +156,9 @@ class Planner:
             if found is None:
                 self.warnings.append(f"`{service.name}` has no `{name}` in {target.worktree}")
             env |= found or {}
+        if target.slug != SHARED_SLUG:
+            for record in self._records:
+                env |= record.variables()
         env |= {key: fill(text, values) for key, text in service.env.items()}
         if self._profile:
             env |= {key: fill(text, values) for key, text in self._profile.env.items()}

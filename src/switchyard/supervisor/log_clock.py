@@ -10,7 +10,7 @@ from pathlib import Path
 
 from switchkit.platform.light import wake_pipe
 from switchkit.platform.system import watch_writes
-from switchyard.runtime.log_times import add_mark
+from switchyard.runtime.log.times import add_mark
 
 # A log that grows all the time is looked at ever more rarely, down to once a second.
 FIRST_S, SLOWEST_S, GROWTH, QUIET_S = 0.02, 1.0, 1.2, 2.0

@@ -26,8 +26,8 @@ from switchyard.supervisor.forwarding.forwarders import Forwarders
 from switchyard.supervisor.forwarding.names import foreign_names, names_router
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import TcpRelay
-from switchyard.supervisor.service_context import ServiceContext
-from switchyard.supervisor.service_thread import ServiceThread
+from switchyard.supervisor.service.service_context import ServiceContext
+from switchyard.supervisor.service.service_thread import ServiceThread
 from switchyard.supervisor.watcher import Watcher
 
 Emit = Callable[[Event], None]

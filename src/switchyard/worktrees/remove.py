@@ -25,6 +25,7 @@ from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.runs import RunBook
 from switchyard.worktrees.commands import run_here
+from switchyard.worktrees.resources import drop_resources, droppable, reasons_to_keep
 from switchyard.worktrees.state import lost_state, old_state, put_state_aside
 
 TRASH = "switchyard-trash"
@@ -138,16 +139,22 @@ def _removed(
     }
     _refuse(branch, _living_there(worktree, force, own))
     target = Target(worktree.branch, worktree.slug, worktree.path)
+    config = config_of(scope)
+    sites = droppable(scope, config, target) if config.resources else []
+    if not own:
+        _refuse(branch, reasons_to_keep(sites))
     stopped: list[StoppedRow] = []
     if RunBook(scope.places).all(worktree.slug):
         stopped = ask(scope.home, scope.root, DownRequest(branch), DownAnswer)["stopped"]
-    config = config_of(scope)
+    # Its own services are gone by now: whoever is connected still is somebody else.
+    _refuse(branch, reasons_to_keep(sites))
     if worktree.path.is_dir():
         site = HookSite(target, config, caller())
         run_hooks(config.hooks.pre_remove, site, run_here, fatal=True)
     # Hooks may have changed files; the check has to see what will be moved aside.
     against = reasons(scope, worktree, force, delete_branch=delete_branch)
     _refuse(branch, [*against, *_living_there(worktree, force, ())])
+    dropped = drop_resources(sites)
     trash = _put_aside(scope.root, worktree.path) if worktree.path.is_dir() else None
     git(scope.root, "worktree", "remove", "--force", "--", str(worktree.path), check=False)
     deleted = delete_branch and _delete_branch(scope.root, branch)
@@ -163,6 +170,7 @@ def _removed(
         "trash": str(trash) if trash else None,
         "branch_deleted": deleted,
         "stopped": stopped,
+        "dropped": dropped,
     }
 
 

@@ -22,7 +22,7 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, Target, locate
 from switchyard.queries.services import status
 from switchyard.runtime.launch import target_of
-from switchyard.runtime.logs import Sift, follow
+from switchyard.runtime.log.lines import Sift, follow
 
 _LOOK_S = 1.0
 _QUESTION = "\n[s]top the services, [l]eave them running, or [c]ontinue? "

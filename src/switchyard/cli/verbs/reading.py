@@ -16,7 +16,7 @@ from switchyard.project.scope import SHARED_BRANCH, ProjectScope, locate
 from switchyard.queries.doctor import doctor
 from switchyard.queries.logs import log_files, logs, sift_for
 from switchyard.queries.worktrees import worktrees
-from switchyard.runtime.logs import DEFAULT_LINES, follow
+from switchyard.runtime.log.lines import DEFAULT_LINES, follow
 
 
 def _list(scope: ProjectScope, _: YardArguments) -> YardReport:

@@ -7,6 +7,7 @@ from switchyard.project.scope import locate
 from switchyard.queries.services import status
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.checkouts import stored_checkouts
+from switchyard.runtime.resource_records import resource_records, shown_address
 
 
 def run(arguments: YardArguments) -> YardReport:
@@ -17,4 +18,15 @@ def run(arguments: YardArguments) -> YardReport:
     found = status(scope, target.branch if target else None)
     lines = service_lines(found["services"])
     lines += port_lines(found["services"], stored_checkouts(scope.places))
-    return YardReport("status", found, lines)
+    records = resource_records(scope.places, target.slug if target else None)
+    resources = [
+        {
+            "resource": one.resource,
+            "branch_slug": one.branch_slug,
+            "kind": one.kind,
+            "address": shown_address(one.address),
+        }
+        for one in records
+    ]
+    lines += [f"{one['resource']} of {one['branch_slug']}: {one['address']}" for one in resources]
+    return YardReport("status", {**found, "resources": resources}, lines)

@@ -1,4 +1,4 @@
-"""The verbs about worktrees: create, adopt, rm, prune."""
+"""The verbs about worktrees: create, adopt, rm, prune, reset."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
 from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
+from switchyard.worktrees.resources import make_resources, reset_resource
 
 
 def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
@@ -19,9 +20,14 @@ def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         path=Path(path) if path else None,
         force_env=arguments.has("force-env"),
     )
+    target = scope.target(made["branch"])
+    resources, warnings = make_resources(scope, target)
+    if resources or warnings:
+        made |= {"resources": resources, "warnings": [*made.get("warnings", ()), *warnings]}
     lines = [f"{'created' if made['created'] else 'already exists'}: {made['path']}"]
     lines += [f"  {one['path']}: {one['result']}" for one in made["env"]]
     lines += [f"  {one['path']}: {one['result']}" for one in made.get("cloned", ())]
+    lines += [f"  {one['resource']}: {one['address']}" for one in resources]
     lines += [f"warning: {one}" for one in made.get("warnings", ())]
     return YardReport("create", made, lines)
 
@@ -38,6 +44,7 @@ def _rm(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         scope, arguments.words[0], force=force, delete_branch=arguments.has("delete-branch")
     )
     lines = stopped_lines(made["stopped"])
+    lines += [f"dropped {one}" for one in made["dropped"]]
     lines += [f"removed {made['removed']}; its files are in {made['trash']}"]
     return YardReport("rm", made, lines)
 
@@ -52,8 +59,15 @@ def _prune(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     return YardReport("prune", made, lines or ["nothing to prune"])
 
 
+def _reset(scope: ProjectScope, arguments: YardArguments) -> YardReport:
+    branch = arguments.words[1] if len(arguments.words) > 1 else arguments.value("branch")
+    made = reset_resource(scope, scope.target(branch), arguments.words[0])
+    line = f"{made['resource']} of {made['branch']} is new: {made['address']}"
+    return YardReport("reset", made, [line])
+
+
 def run(arguments: YardArguments) -> YardReport:
     """Make, adopt or remove worktrees."""
     scope = locate(arguments.cwd, default_home())
-    verbs = {"create": _create, "adopt": _adopt, "rm": _rm, "prune": _prune}
+    verbs = {"create": _create, "adopt": _adopt, "rm": _rm, "prune": _prune, "reset": _reset}
     return verbs[arguments.verb](scope, arguments)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from switchyard.supervisor.service_thread import BAD, STOP_SLACK_S, ServiceThread
+from switchyard.supervisor.service.service_thread import BAD, STOP_SLACK_S, ServiceThread
 from switchyard.supervisor.stopping import end_run
 from switchyard.supervisor.yard import Yard
 

@@ -6,9 +6,9 @@ from switchyard.config.graph import dependants, levels
 from switchyard.config.shapes import Service
 from switchyard.project.scope import SHARED_SLUG
 from switchyard.runtime.launch import ServiceLaunch
-from switchyard.runtime.logs import add_line
+from switchyard.runtime.log.lines import add_line
 from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
-from switchyard.supervisor.service_thread import BAD, ServiceThread
+from switchyard.supervisor.service.service_thread import BAD, ServiceThread
 from switchyard.supervisor.yard import Yard
 
 _ENDED = (*BAD, "completed")

@@ -15,7 +15,7 @@ from switchyard.runtime.definition import has_changed
 from switchyard.runtime.diagnosis import diagnose
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
-from switchyard.runtime.logs import Sift, tail
+from switchyard.runtime.log.lines import Sift, tail
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable, is_bindable
 from switchyard.runtime.resolving import names_resolve
@@ -23,7 +23,7 @@ from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
 from switchyard.supervisor.operations.renew import watch
 from switchyard.supervisor.operations.stop import stop_run
-from switchyard.supervisor.service_thread import BAD, SETTLED, ServiceThread
+from switchyard.supervisor.service.service_thread import BAD, SETTLED, ServiceThread
 from switchyard.supervisor.yard import Emit, Yard
 
 LONGEST_WAIT_S = 600.0
@@ -76,6 +76,8 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
     site = HookSite(target, config, plan.caller)
     run_hooks(hooks.pre_up, site, yard.children.run, fatal=True)
+    warnings: list[str] = []
+    early = _provide(yard, plan, emit, request, warnings) if config.resources else set[str]()
     # Held only while services are chosen and their threads begin. It is free while this request
     # waits for them, so that another request can stop what this one waits for.
     with yard.holding(_slugs(yard, plan)):
@@ -84,7 +86,6 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
         if request.recreate:
             for run in outdated:
                 stop_run(yard, run)
-        warnings: list[str] = []
         started = _start(yard, plan, warnings)
         waited = [yard.threads[key] for key in started]
     if request.wait:
@@ -97,14 +98,39 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
         "worktree": str(target.worktree),
         "profile": plan.profile.name if plan.profile else None,
         "services": yard.rows(key for key in started),
-        "started": [key[1] for key, fresh in started.items() if fresh],
-        "already_running": [key[1] for key, fresh in started.items() if not fresh],
+        "started": [key[1] for key, fresh in started.items() if fresh or key[1] in early],
+        "already_running": [
+            key[1] for key, fresh in started.items() if not fresh and key[1] not in early
+        ],
         "warnings": [
             *([yard.names_problem] if yard.names_problem else []),
             *([] if request.recreate else map(_told_old, outdated)),
             *warnings,
         ],
     }
+
+
+def _provide(
+    yard: Yard, plan: StartPlan, emit: Emit, request: UpRequest, warnings: list[str]
+) -> set[str]:
+    """Make the resources of the branch, and start their servers for it; which were started."""
+    # Few projects have any.
+    from switchyard.supervisor.operations.resources import (  # noqa: PLC0415
+        make_resources,
+        server_services,
+    )
+
+    servers = server_services(plan.config)
+    if not set(plan.order) - servers:
+        return set()
+    first = plan._replace(order=tuple(closure(plan.config.services, sorted(servers))))
+    with yard.holding(_slugs(yard, plan)):
+        _clear_folder(yard, plan, recreate=request.recreate)
+        started = _start(yard, first, warnings)
+        waited = [yard.threads[key] for key in started]
+    _await(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
+    make_resources(yard, plan.config, plan.target, plan.caller)
+    return {name for (_, name), fresh in started.items() if fresh}
 
 
 def _told_old(run: RunRecord) -> str:

@@ -10,7 +10,7 @@ from switchyard.core.fault import YardFault
 from switchyard.project.configuration import check_service
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.runs import RunRecord, all_runs
-from switchyard.supervisor.service_thread import STOP_SLACK_S, ServiceThread
+from switchyard.supervisor.service.service_thread import STOP_SLACK_S, ServiceThread
 from switchyard.supervisor.stopping import Stopped, end_run
 from switchyard.supervisor.yard import Emit, Yard
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from switchyard.runtime.runs import RunBook, RunRecord
 from switchyard.supervisor.children import Children
-from switchyard.supervisor.held_command import held_command
 from switchyard.supervisor.log_clock import LogClock
+from switchyard.supervisor.service.held_command import held_command
 
 
 class ServiceContext:

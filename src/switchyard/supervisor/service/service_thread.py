@@ -21,14 +21,14 @@ from switchkit.platform.system import vitals
 from switchyard.files import disk_trouble
 from switchyard.runtime.family import RUN_VARIABLE, leader_vitals
 from switchyard.runtime.launch import ServiceLaunch
-from switchyard.runtime.log_times import add_mark
-from switchyard.runtime.logs import rotate
+from switchyard.runtime.log.lines import rotate
+from switchyard.runtime.log.times import add_mark
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.runs import RunRecord
-from switchyard.supervisor.kin import kin
-from switchyard.supervisor.new_run import new_run
 from switchyard.supervisor.probes import ProbeSchedule, ProbeTarget, prober
-from switchyard.supervisor.service_context import ServiceContext
+from switchyard.supervisor.service.kin import kin
+from switchyard.supervisor.service.new_run import new_run
+from switchyard.supervisor.service.service_context import ServiceContext
 from switchyard.supervisor.stopping import Stopped, end_run, stop_family
 
 STOP_SLACK_S = 12.0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit import files
-from switchyard.runtime.log_times import rotate_marks
+from switchyard.runtime.log.times import rotate_marks
 
 DEFAULT_LINES = 80
 LIST_S = 0.5

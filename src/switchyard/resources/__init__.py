@@ -1,0 +1,1 @@
+"""What each branch has of its own besides its services: databases and the like."""

@@ -1,0 +1,1 @@
+"""Logs of services: their lines, and when those were written."""
