@@ -14,13 +14,14 @@ YARD_MAY_IMPORT: dict[str, set[str]] = {
     "git": {"core", "project"},
     "runtime": {"core", "files", "config", "project"},
     "resources": _STATE,
+    "certificates": _STATE,
     "control": _STATE,
     "queries": {*_STATE, "control"},
     "worktrees": {*_STATE, "control", "resources"},
-    "supervisor": {*_STATE, "control", "resources"},
+    "supervisor": {*_STATE, "control", "resources", "certificates"},
     "api": {*_STATE, "control", "queries", "worktrees"},
     "mcp": {*_STATE, "api"},
-    "cli": {*_STATE, "control", "queries", "worktrees", "mcp"},
+    "cli": {*_STATE, "control", "queries", "worktrees", "mcp", "certificates"},
     "__main__": {"core", "cli"},
 }
 
@@ -63,6 +64,10 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "supervisor/main.py",
         "switchyard.supervisor.server.serve",
     ): "the socket is there first, so that the caller sends its request meanwhile",
+    (
+        "supervisor/yard.py",
+        "switchyard.supervisor.forwarding.tls_gate.TlsGate",
+    ): "`ssl` is large, and few ask for HTTPS",
     (
         "supervisor/operations/start.py",
         "switchyard.supervisor.operations.resources.make_resources",

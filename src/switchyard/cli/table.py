@@ -187,6 +187,16 @@ VERBS: dict[str, YardVerb] = {
                 Option("dry-run", "show what would be written, and register nothing"),
             ),
         ),
+        _verb(
+            "proxy",
+            "proxy",
+            "show how names are served, or serve them over HTTPS too",
+            (Word("WHAT", optional=True, choices=("setup", "remove")),),
+            (
+                Option("trust", "have this system trust the certificates"),
+                Option("store", "the folder of trusted certificates", "DIR", hidden=True),
+            ),
+        ),
         _verb("completion", "setup", "print a completion script", (Word("SHELL", choices=SHELLS),)),
         _verb("version", "setup", "the version"),
     )

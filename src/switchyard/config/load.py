@@ -77,7 +77,10 @@ def _proxy(table: TableReader) -> Proxy:
         loopback_host(table),
         table.number("port", 7331, 1, HIGHEST_PORT),
         table.text("tld", "localhost").strip(".").lower() or "localhost",
+        table.number("https_port", 7443, 1, HIGHEST_PORT),
     )
+    if made.https_port == made.port:
+        table.problem("https_port", "`https_port` and `port` are the same")
     table.done()
     return made
 

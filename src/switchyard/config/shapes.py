@@ -131,6 +131,7 @@ class Proxy(NamedTuple):
     host: str = "127.0.0.1"
     port: int = 7331
     tld: str = "localhost"
+    https_port: int = 7443
 
 
 class Ports(NamedTuple):

@@ -113,6 +113,11 @@ class Home(NamedTuple):
         """Which port belongs to which service of which branch."""
         return self.path / "ports.json"
 
+    @property
+    def certificates(self) -> Path:
+        """The local certificate authority, where one was asked for."""
+        return self.path / "certificates"
+
     def project(self, root: Path) -> ProjectPlaces:
         """The places of the project at this root."""
         label = slug(root.name)[:40]

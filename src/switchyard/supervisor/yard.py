@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 
 from switchkit.processes import environment
+from switchyard.certificates.authority import CertificateAuthority
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import Event
 from switchyard.core.environ import base_environment
@@ -58,6 +59,8 @@ class Yard:
         self._branches: dict[str, threading.RLock] = {}
         self.names_problem: str | None = None
         self.names_port: int | None = None
+        self.https_problem: str | None = None
+        self._has_https = False
 
     def is_idle(self) -> bool:
         """Whether nothing is left to look after."""
@@ -175,6 +178,27 @@ class Yard:
         with self.lock:
             if self.names_port is None:
                 self._serve_names(config)
+            if self.names_port is not None and not self._has_https:
+                self._serve_https(config, self.names_port)
+
+    def _serve_https(self, config: Config, names_port: int) -> None:
+        """Serve the names over TLS too, if this user has an authority for certificates."""
+        if not (self.scope.home.certificates / "authority.pem").is_file():
+            return
+        # `ssl` is large, and few ask for it.
+        from switchyard.supervisor.forwarding.tls_gate import TlsGate  # noqa: PLC0415
+
+        authority = CertificateAuthority(
+            self.scope.home.certificates, base_environment(os.environ), self.children.run
+        )
+        try:
+            sockets = loopback_sockets(config.proxy.https_port, ("v4", "v6"), shared=True)
+            TlsGate(sockets, authority, config.proxy.tld, names_port)
+        except (YardFault, OSError) as wrong:
+            told = wrong.message if isinstance(wrong, YardFault) else str(wrong)
+            self.https_problem = f"names are not served over HTTPS: {told}"
+            return
+        self._has_https, self.https_problem = True, None
 
     def _serve_names(self, config: Config) -> None:
         port = config.proxy.port

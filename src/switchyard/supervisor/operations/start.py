@@ -103,7 +103,7 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
             key[1] for key, fresh in started.items() if not fresh and key[1] not in early
         ],
         "warnings": [
-            *([yard.names_problem] if yard.names_problem else []),
+            *filter(None, (yard.names_problem, yard.https_problem)),
             *([] if request.recreate else map(_told_old, outdated)),
             *warnings,
         ],

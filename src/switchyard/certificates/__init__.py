@@ -1,0 +1,1 @@
+"""Certificates for the names of services, and nothing else."""
