@@ -364,5 +364,5 @@ def test_cwd_is_a_hidden_way(shop: Lab) -> None:
 
 @requirement("S1.75")
 def test_the_guide_says_to_keep_approval_on() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "switchyard.md").read_text()
+    guide = (Path(__file__).parents[2] / "docs" / "switchyard" / "agents.md").read_text()
     assert "Keep client approval on" in guide

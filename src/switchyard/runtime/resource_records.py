@@ -85,7 +85,7 @@ def _read(path: Path) -> ResourceRecord | None:
     given: Any = value.get("extra")
     extra = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     texts = {key: str(one) for key, one in extra.items()}
-    return ResourceRecord(*(value[one] for one in names), texts)
+    return ResourceRecord(**{one: value[one] for one in names}, extra=texts)
 
 
 def shown_address(address: str) -> str:

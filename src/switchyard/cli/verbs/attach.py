@@ -6,6 +6,7 @@ import signal
 import sys
 import termios
 import tty
+from types import FrameType
 from typing import Any
 
 from switchkit.sockets import connect
@@ -62,17 +63,21 @@ def run(arguments: YardArguments) -> YardReport:
     found = where(scope, name, branch)["service"]
     if found["status"] != "running":
         raise YardFault("not-running", f"`{name}` is not running", hint="switchyard up")
-    connection = _connected(str(scope.places.terminal(found["run_id"])))
+    connection = _connected(str(scope.places.terminal(found.get("run_id", ""))))
     if connection is None:
         raise YardFault(
             "no-terminal",
             f"`{name}` has no terminal",
             hint=f"add `tty = true` to [services.{name}], then run `switchyard up --recreate`",
         )
-    say(f"attached to {name} of {found['branch']}; {_DETACH_KEY} detaches")
+    say(f"attached to {name} of {found.get('branch')}; {_DETACH_KEY} detaches")
     number = sys.stdin.fileno()
     before = termios.tcgetattr(number)
-    signal.signal(signal.SIGWINCH, lambda *_: connection.sendall(_window(number)))
+
+    def resized(_: int, __: FrameType | None) -> None:
+        connection.sendall(_window(number))
+
+    signal.signal(signal.SIGWINCH, resized)
     try:
         tty.setraw(number)
         detached = _converse(connection, number)

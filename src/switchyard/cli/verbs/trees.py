@@ -60,8 +60,9 @@ def _prune(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 
 
 def _reset(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    branch = arguments.words[1] if len(arguments.words) > 1 else arguments.value("branch")
-    made = reset_resource(scope, scope.target(branch), arguments.words[0])
+    name, *rest = arguments.words
+    branch = rest[0] if rest else arguments.value("branch")
+    made = reset_resource(scope, scope.target(branch), name)
     line = f"{made['resource']} of {made['branch']} is new: {made['address']}"
     return YardReport("reset", made, [line])
 

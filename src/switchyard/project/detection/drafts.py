@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from switchyard.config.reader import words_of
 from switchyard.config.shell_syntax import shell_syntax
@@ -37,6 +37,11 @@ class DetectedPart(NamedTuple):
 def plain(command: str) -> str:
     """A command of somebody else, whose braces mean nothing to Switchyard."""
     return command.replace("{", "{{").replace("}", "}}")
+
+
+def table(value: Any) -> dict[str, Any]:
+    """The value as a table; an empty one where it is something else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def quoted(text: str) -> str:

@@ -4,7 +4,14 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from switchyard.project.detection.drafts import DetectedPart, Draft, plain, quoted, service_name
+from switchyard.project.detection.drafts import (
+    DetectedPart,
+    Draft,
+    plain,
+    quoted,
+    service_name,
+    table,
+)
 from switchyard.project.detection.plain_yaml import NotPlainYaml, read_plain_yaml
 
 _PROCFILES = ("Procfile.dev", "Procfile")
@@ -17,10 +24,6 @@ _CONDITIONS = {
     "process_completed": "completed",
     "process_completed_successfully": "completed",
 }
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def procfile(folder: Path) -> DetectedPart | None:
@@ -52,10 +55,10 @@ def process_compose(folder: Path) -> DetectedPart | None:
     if name is None:
         return None
     try:
-        processes = _table(_table(read_plain_yaml(folder / name)).get("processes"))
+        processes = table(table(read_plain_yaml(folder / name)).get("processes"))
     except NotPlainYaml as wrong:
         return DetectedPart(name, (), (f"it was left out: {wrong}",))
-    kept = {one: _table(it) for one, it in processes.items() if not _table(it).get("disabled")}
+    kept = {one: table(it) for one, it in processes.items() if not table(it).get("disabled")}
     names = {one: service_name(one) for one, it in kept.items() if it.get("command")}
     notes = [f"`{one}` of {name} has no command" for one in kept if one not in names]
     made = _with_tasks([_process(one, kept[one], names) for one in names])
@@ -74,8 +77,8 @@ def _with_tasks(drafts: list[Draft]) -> list[Draft]:
 def _process(name: str, its: dict[str, Any], names: dict[str, str]) -> Draft:
     command, wants_port = _with_port(str(its["command"]).strip())
     options: list[tuple[str, str]] = []
-    probe = _table(its.get("readiness_probe"))
-    http, probed = _table(probe.get("http_get")), _table(probe.get("exec"))
+    probe = table(its.get("readiness_probe"))
+    http, probed = table(probe.get("http_get")), table(probe.get("exec"))
     port: int | None = 0 if wants_port else None
     number = str(http.get("port") or "")
     if number.isdigit():
@@ -94,11 +97,11 @@ def _process(name: str, its: dict[str, Any], names: dict[str, str]) -> Draft:
     elif its.get("ready_log_line"):
         options.append(("ready", f"{{ log = {quoted(re.escape(str(its['ready_log_line'])))} }}"))
     depends = {
-        names[peer]: _CONDITIONS.get(str(_table(how).get("condition")), "started")
-        for peer, how in _table(its.get("depends_on")).items()
+        names[peer]: _CONDITIONS.get(str(table(how).get("condition")), "started")
+        for peer, how in table(its.get("depends_on")).items()
         if peer in names
     }
-    policy = str(_table(its.get("availability")).get("restart") or "no")
+    policy = str(table(its.get("availability")).get("restart") or "no")
     if policy in ("always", "on_failure"):
         options.append(("restart", f"{{ policy = {quoted(policy.replace('_', '-'))} }}"))
     return Draft(
@@ -114,7 +117,7 @@ def _process(name: str, its: dict[str, Any], names: dict[str, str]) -> Draft:
 
 def _variables(given: Any) -> dict[str, str]:
     if isinstance(given, dict):
-        return {key: plain(str(value)) for key, value in _table(given).items() if value is not None}
+        return {key: plain(str(value)) for key, value in table(given).items() if value is not None}
     lines = cast("list[Any]", given) if isinstance(given, list) else []
     pairs = [str(one).partition("=") for one in lines]
     return {key: plain(value) for key, found, value in pairs if found}
@@ -126,7 +129,7 @@ def compose(folder: Path) -> DetectedPart | None:
     if name is None:
         return None
     try:
-        services = _table(_table(read_plain_yaml(folder / name)).get("services"))
+        services = table(table(read_plain_yaml(folder / name)).get("services"))
     except NotPlainYaml as wrong:
         return DetectedPart(name, (), (f"it was left out: {wrong}",))
     made = [_container(name, one, services) for one in services if not _profiled(services[one])]
@@ -135,14 +138,14 @@ def compose(folder: Path) -> DetectedPart | None:
 
 
 def _profiled(service: Any) -> bool:
-    return bool(_table(service).get("profiles"))
+    return bool(table(service).get("profiles"))
 
 
 def _container(file: str, name: str, services: dict[str, Any]) -> Draft:
     """A container whose output is its log; it is ready once something can run in it."""
     command = f"docker compose -f {file} up --no-deps --no-log-prefix {name}"
     check = ["docker", "compose", "-f", file, "exec", "-T", name, "true"]
-    given: Any = _table(services[name]).get("depends_on") or []
+    given: Any = table(services[name]).get("depends_on") or []
     peers = [str(one) for one in given if one in services and not _profiled(services[one])]
     return Draft(
         service_name(name),

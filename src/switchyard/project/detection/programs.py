@@ -4,9 +4,9 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from switchyard.project.detection.drafts import DetectedPart, Draft, service_name
+from switchyard.project.detection.drafts import DetectedPart, Draft, service_name, table
 
 _MANAGERS = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb", "bun"))
 # How a dev server is told its port: what its script says, the flags, the port people are used to.
@@ -33,13 +33,12 @@ def package(folder: Path) -> dict[str, Any]:
         found: Any = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return table(found)
 
 
 def node(folder: Path, root: Path) -> DetectedPart | None:
     """A script of `package.json`, run by the manager whose lock file is at the root."""
-    given: Any = package(folder).get("scripts")
-    scripts = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    scripts = table(package(folder).get("scripts"))
     script = next((one for one in ("dev", "start", "serve") if one in scripts), None)
     if script is None:
         return None
@@ -82,14 +81,11 @@ def python(folder: Path) -> DetectedPart | None:
 
 def _pyproject(folder: Path) -> DetectedPart | None:
     try:
-        read: dict[str, Any] = tomllib.loads(_text(folder / "pyproject.toml"))
+        read = table(tomllib.loads(_text(folder / "pyproject.toml")))
     except tomllib.TOMLDecodeError:
         return None
-    tool = read.get("tool", {}).get("poetry", {}) if isinstance(read.get("tool"), dict) else {}
-    scripts: dict[str, Any] = {
-        **(tool.get("scripts") or {}),
-        **((read.get("project") or {}).get("scripts") or {}),
-    }
+    poetry = table(table(read.get("tool")).get("poetry"))
+    scripts = {**table(poetry.get("scripts")), **table(table(read.get("project")).get("scripts"))}
     made: list[Draft] = []
     notes: list[str] = []
     for name, target in scripts.items():

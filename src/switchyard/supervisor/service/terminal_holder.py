@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import termios
+from types import FrameType
 
 from switchkit.files import make_private_folder
 from switchkit.sockets import bind, check_peer_user
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     # Signals reach the service by themselves; this process ends only with it.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
         with contextlib.suppress(OSError, ValueError):
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, _heard)
     make_private_folder(os.path.dirname(address))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     bind(address, listener, 8)
@@ -43,6 +44,10 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(OSError):
             os.unlink(address)
     return _ended(pid)
+
+
+def _heard(_: int, __: FrameType | None) -> None:
+    """A handler that does nothing, which other programs do not inherit."""
 
 
 def _become(command: list[str]) -> None:
