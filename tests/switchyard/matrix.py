@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from yardlab import Json, Lab, is_alive, wait_for
+from yardlab import Json, Lab, free_port, is_alive, wait_for
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 
@@ -229,6 +229,126 @@ def _down_races_restart(lab: Lab, web: Json, chance: random.Random) -> Expected:
     return Expected("stale", ("stopped",))
 
 
+def _two_clones(lab: Lab, _: Json, __: random.Random) -> Expected:
+    """A second clone of the repository runs too, and each name leads to its own."""
+    clone = lab.folder / "elsewhere" / "shop"
+    lab.git("clone", "-q", str(lab.root), str(clone))
+    lab.json("up", cwd=clone)
+    lab.cleanup(lambda: lab.sy("down", cwd=clone, code=None))
+    there = lab.json("where", "web", cwd=clone)["service"]
+    assert there["url"] != lab.web()["url"]
+    lab.json("down", cwd=clone)
+    assert lab.json("status", cwd=clone)["services"] == []
+    return Expected("running", ("ready",))
+
+
+def _canonical_stolen(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """A stranger takes the canonical port while no supervisor looks."""
+    lab.json("checkout", lab.branch)
+    lab.kill_supervisor()
+    lab.listener(web["canonical_port"])
+    lab.json("up", lab.branch)
+    (row,) = lab.json("brief", "--branch", lab.branch)["checkouts"]
+    assert (row["active"], row["port_owner"]["pid"]) == (False, os.getpid())
+    return Expected("running", ("ready",))
+
+
+def _configuration_changed(lab: Lab, _: Json, chance: random.Random) -> Expected:
+    if chance.random() < 0.5:
+        lab.kill_supervisor()
+    path = lab.root / "switchyard.toml"
+    path.write_text(path.read_text().replace("[services.web]", '[services.web]\nenv = { A = "1" }'))
+    (row,) = lab.json("status", "--branch", lab.branch)["services"]
+    assert row["changed"] is True
+    return Expected("running", ("ready",))
+
+
+def _workers_left(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """The master of a real nginx is killed; its workers keep the port under other titles."""
+    os.kill(web["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(web["pid"]))
+    wait_for(lambda: lab.web()["phase"] == "orphaned")
+    workers = lab.web()["pids"]
+    assert len(workers) == 2
+    assert all(is_alive(pid) for pid in workers)
+    lab.cleanup(lambda: [_end(pid) for pid in workers])
+    return Expected("stale", ("orphaned",), "leader-gone")
+
+
+def _supervisor_frozen(lab: Lab, _: Json, __: random.Random) -> Expected:
+    """Reads answer although the supervisor does nothing, and the next change replaces it."""
+    frozen = lab.supervisor()
+    assert frozen is not None
+    os.kill(frozen, signal.SIGSTOP)
+    lab.cleanup(lambda: _end(frozen))
+    return Expected("running", ("ready",))
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _out_of_memory(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """The supervisor gets no more memory: what it cannot do it does not claim."""
+    supervisor = lab.supervisor()
+    assert supervisor is not None
+    pages = int(Path(f"/proc/{supervisor}/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + (1 << 16)
+    resource.prlimit(supervisor, resource.RLIMIT_AS, (most, most))
+    os.kill(web["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(web["pid"]))
+    told = lab.json("up", "--branch", lab.branch, code=None)
+    assert told["ok"] == (len(lab.ours()) == 1)
+    _end(supervisor)
+    wait_for(lambda: not is_alive(supervisor))
+    lab.json("up", "--branch", lab.branch)
+    return Expected("running", ("ready",))
+
+
+def _newer_state(lab: Lab, _: Json, __: random.Random) -> Expected:
+    """A later version left a field and a file that this one does not know."""
+    _edit(lab, a_later_field={"deep": [1]})
+    path = lab.record("web", lab.branch_slug())
+    (path.parent.parent / "later").mkdir()
+    (path.parent.parent / "later" / "later.txt").write_text("of a later version")
+    return Expected("running", ("ready",))
+
+
+def _holder_killed(lab: Lab, web: Json, _: random.Random) -> Expected:
+    """The process that holds the terminal of a service dies, and the service with it."""
+    os.kill(web["pid"], signal.SIGKILL)
+    wait_for(lambda: lab.family(web["run_id"]) == [])
+    return Expected("stale", ("crashed", "exited"))
+
+
+def _file_changed(lab: Lab, web: Json, chance: random.Random) -> Expected:
+    """A watched file changes again and again: one set of processes, and a new one."""
+    for number in range(3):
+        (lab.worktree() / "app.watched").write_text("x" * number)
+        time.sleep(chance.choice((0, 0.1, 0.6)))
+    wait_for(lambda: not is_alive(web["pid"]))
+
+    def has_settled() -> bool:
+        before = lab.ours()
+        return len(before) == 1 and lab.web()["phase"] == "ready" and lab.ours() == before
+
+    wait_for(has_settled)
+    (lab.worktree() / "app.watched").unlink()
+    lab.json("down", "--branch", lab.branch)
+    lab.json("up", "--branch", lab.branch)
+    return Expected("running", ("ready",))
+
+
+_NGINX = (
+    "printf 'daemon off; worker_processes 2; pid n.pid; error_log stderr; events {} "
+    "http { access_log off; server { listen 127.0.0.1:%s; } }' $PORT > $SWITCHYARD_HOME/n.conf; "
+    "exec nginx -p $SWITCHYARD_HOME/ -c $SWITCHYARD_HOME/n.conf"
+)
+NGINX = (
+    '[services.web]\nport = 0\ncommand = ["/bin/sh", "-c", '
+    f"{json.dumps(_NGINX.replace('{', '{{').replace('}', '}}'))}]\n"
+)
 CASES: dict[str, Case] = {
     "leader-killed": Case(_leader_killed),
     "group-killed": Case(_group_killed),
@@ -251,6 +371,15 @@ CASES: dict[str, Case] = {
     "worktree-deleted": Case(_worktree_deleted),
     "clock-moved": Case(_clock_moved),
     "two-ups": Case(_two_ups),
+    "two-clones": Case(_two_clones),
+    "canonical-stolen": Case(_canonical_stolen, SERVE.replace("port = 0", "port = CANONICAL")),
+    "configuration-changed": Case(_configuration_changed),
+    "workers-left": Case(_workers_left, NGINX),
+    "supervisor-frozen": Case(_supervisor_frozen),
+    "out-of-memory": Case(_out_of_memory),
+    "newer-state": Case(_newer_state),
+    "holder-killed": Case(_holder_killed, SERVE + "tty = true\n"),
+    "file-changed": Case(_file_changed, SERVE + 'watch = ["*.watched"]\n'),
     "down-races-restart": Case(
         _down_races_restart,
         SERVE + 'restart = { policy = "always", max = 1000, backoff = "10ms" }\n',
@@ -261,7 +390,7 @@ CASES: dict[str, Case] = {
 def play(lab: Lab, name: str, seed: int) -> None:
     """Run one case from a clean start to a clean end, and judge every answer on the way."""
     case, chance = CASES[name], random.Random(seed)
-    lab.config(case.config)
+    lab.config(case.config.replace("CANONICAL", str(free_port())))
     lab.repository()
     in_worktree = name == "worktree-deleted" or chance.random() < 0.3
     cwd = Path(lab.json("create", "side")["path"]) if in_worktree else lab.root
@@ -302,6 +431,20 @@ def verdict(lab: Lab, expected: Expected) -> None:
         alive = expected.status == "running" and one["branch"] == lab.branch
         assert one["running"] == (["web"] if alive else [])
     if where["phase"] == "orphaned":
-        assert sorted(where["pids"]) == sorted(lab.family(where["run_id"]))
+        leader = json.loads(lab.record("web", lab.branch_slug()).read_text())["pid"]
+        ours = {*lab.family(where["run_id"]), *_of_session(leader)}
+        assert sorted(where["pids"]) == sorted(ours)
     if where["phase"] == "port_conflict":
         assert where["port_owner"]["pid"] == os.getpid()
+
+
+def _of_session(number: int) -> list[int]:
+    """Who lives in the session that this process began, as the kernel says."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(entry.name)
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == number and is_alive(pid):
+                found.append(pid)
+    return found

@@ -2,7 +2,10 @@
 
 import contextlib
 import json
+import os
 import re
+import time
+from typing import NamedTuple
 
 from switchyard.core.fault import YardFault
 from switchyard.project.home import Home
@@ -16,6 +19,9 @@ from switchyard.supervisor.forwarding.tcp_relay import Backend, DirectAnswer, Ro
 HEALTH_PATH = b"/__switchyard/health"
 _HOST = re.compile(rb"\r\nhost:([^\r\n]*+)\r\n", re.IGNORECASE)
 _LABELS = 3
+# How long the kernel is not asked again about a name, and how many names are remembered.
+_KNOWN_S = 0.25
+_MOST_KNOWN = 256
 
 
 def _answer(status: str, body: dict[str, object]) -> DirectAnswer:
@@ -27,26 +33,72 @@ def _answer(status: str, body: dict[str, object]) -> DirectAnswer:
     return DirectAnswer(head.encode() + raw)
 
 
-def _backend(home: Home, host: str, tld: str) -> Backend | str:
-    """The service behind a name, or why there is none."""
-    name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
-    labels = name.lower().removesuffix(f".{tld}").split(".")
-    if len(labels) != _LABELS:
-        return f"`{name}` is not the name of a service; names are service.branch.project.{tld}"
-    service, branch, project = labels
-    registry = Registry(home)
-    for known in registry.read().projects.values():
-        if known.slug != project:
-            continue
-        book = RunBook(registry.places(known.root))
-        run = book.get(branch, service) or book.get(SHARED_SLUG, service)
-        if run and run.port and Observer().observe(run).status == "running":
-            return Backend(run.host, run.port)
-    return f"nothing runs as `{service}` on `{branch}` of `{project}`"
+class _Known(NamedTuple):
+    """What a name led to a moment ago, and the record that said so as it was then."""
+
+    until: float
+    record: str
+    stamp: tuple[int, int] | None
+    goal: Backend | str
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+class _Names:
+    """Which service a name means. The kernel is asked about a busy name a few times a second.
+
+    A record is replaced whenever its service starts, ends or is stopped, and then it is asked anew.
+    """
+
+    def __init__(self, home: Home, tld: str) -> None:
+        self._home = home
+        self._tld = tld
+        self._known: dict[str, _Known] = {}
+
+    def find(self, host: str) -> Backend | str:
+        """The service behind a name, or why there is none."""
+        known = self._known.get(host)
+        now = time.monotonic()
+        if known and now < known.until and _stamp(known.record) == known.stamp:
+            return known.goal
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        record, goal = self._asked(host)
+        self._known[host] = _Known(now + _KNOWN_S, record, _stamp(record), goal)
+        return goal
+
+    def _asked(self, host: str) -> tuple[str, Backend | str]:
+        name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+        labels = name.lower().removesuffix(f".{self._tld}").split(".")
+        form = f"names are service.branch.project.{self._tld}"
+        if len(labels) != _LABELS:
+            return "", f"`{name}` is not the name of a service; {form}"
+        service, branch, project = labels
+        registry = Registry(self._home)
+        # Where its record appears when it starts; until then nothing is known of it.
+        record = ""
+        for known in registry.read().projects.values():
+            if known.slug != project:
+                continue
+            book = RunBook(registry.places(known.root))
+            record = str(book.path(branch, service))
+            run = book.get(branch, service)
+            if run is None and (run := book.get(SHARED_SLUG, service)):
+                record = str(book.path(SHARED_SLUG, service))
+            if run and run.port and Observer().observe(run).status == "running":
+                return record, Backend(run.host, run.port)
+        return record, f"nothing runs as `{service}` on `{branch}` of `{project}`"
 
 
 def names_router(home: Home, tld: str) -> Router:
     """Sends each connection to the service that its Host header names."""
+    names = _Names(home, tld)
 
     def router(head: bytes) -> Backend | DirectAnswer | None:
         if b"\r\n\r\n" not in head and b"\n\n" not in head:
@@ -58,7 +110,7 @@ def names_router(home: Home, tld: str) -> Router:
         if host is None:
             return _answer("400 Bad Request", {"ok": False, "error": "no Host header"})
         try:
-            goal = _backend(home, host[1].strip(b" \t").decode("ascii", "replace"), tld)
+            goal = names.find(host[1].strip(b" \t").decode("ascii", "replace"))
         except YardFault as fault:
             goal = fault.message
         if isinstance(goal, str):
