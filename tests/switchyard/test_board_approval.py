@@ -28,6 +28,8 @@ async def test_what_changes_something_is_asked_for_and_what_reads_is_not(board: 
         assert (await client.request("resources/read", {"uri": uri}))["contents"]
         question, refused = await decided(client, "up", "deny")
         assert "switchyard.toml" in question
+        assert "web: " in question
+        assert "svc.py serve" in question, "the command that would run is shown"
         assert "Risk: HIGH" in question
         assert refused["_meta"]["switchboard/error"]["reason"] == "approval-denied"
         assert lab.ours() == []

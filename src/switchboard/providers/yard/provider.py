@@ -23,6 +23,7 @@ from switchboard.providers.yard.specs import PROVIDER
 from switchboard.providers.yard.threads import YardThreads
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
+from switchyard.api.planned import planned_commands
 from switchyard.api.texts import PROMPTS, prompt
 from switchyard.core.environ import on_behalf_of
 from switchyard.core.fault import YardFault
@@ -93,13 +94,29 @@ class YardProvider:
             tool=call.tool,
             server=FILE_NAME,
             fingerprint=self._fingerprint(),
-            runs=f"{call.tool.name.replace('_', ' ')}, as {FILE_NAME} says",
+            runs=self._told(call),
             cwd=os.path.realpath(self._folder(call)),
             # The definition is ours, and cannot change behind anybody's back.
             is_foreign=False,
             env_hash=self._env_hash,
             side_effects=_EFFECTS.get(call.tool.name, ()),
         )
+
+    def _told(self, call: Call) -> str:
+        """What the call would run: every command, as the file has it."""
+        name = call.tool.name
+        told = f"{name.replace('_', ' ')}, as {FILE_NAME} says"
+
+        def planned() -> list[str]:
+            scope = pinned(locate(self._root, default_home()), Path(self._folder(call)))
+            given: dict[str, Any] = msgspec.json.decode(call.arguments)
+            return planned_commands(seen_from(scope, given), name, given)
+
+        try:
+            commands = on_behalf_of(self._environ, planned)
+        except (YardFault, msgspec.MsgspecError, OSError):
+            return told
+        return f"{told}: {'; '.join(commands)}" if commands else told
 
     async def invoke(self, call: Call) -> Outcome:
         given: dict[str, Any] = msgspec.json.decode(call.arguments)
