@@ -160,6 +160,17 @@ def test_exec_runs_in_the_place_and_with_the_variables_of_a_branch(lab: Lab) -> 
     assert done.out.splitlines() == [f"{port} side", tree]
 
 
+def test_a_branch_is_a_word_after_the_service(lab: Lab) -> None:
+    lab.config(SERVE)
+    lab.repository()
+    lab.json("create", "side")
+    lab.json("up", "side")
+    there = lab.json("where", "web", "side")["service"]
+    assert (there["branch"], there["status"]) == ("side", "running")
+    assert there["url"] in lab.sy("open", "web", "side", "--print-only").out
+    assert f"PORT={there['port']}" in lab.sy("env", "web", "side").out
+
+
 def test_open_prints_the_address(lab: Lab) -> None:
     lab.config(SERVE)
     lab.json("up")

@@ -33,6 +33,11 @@ class YardArguments(usage.Value):
         return self.given.one(name)
 
     @property
+    def branch(self) -> str | None:
+        """The branch: the word after that of a service, or the option."""
+        return self.words[1] if len(self.words) > 1 else self.value("branch")
+
+    @property
     def cwd(self) -> Path:
         """The folder that the command acts from. Raises `YardFault` when there is none."""
         folder = Path(self.value("cwd") or ".").absolute()

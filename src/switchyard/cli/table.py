@@ -82,7 +82,7 @@ VERBS: dict[str, YardVerb] = {
             "where",
             "where",
             "show address, pid, folder and log of a service",
-            (SERVICE,),
+            (SERVICE, BRANCH_WORD),
             (BRANCH,),
         ),
         _verb("brief", "brief", "show the project at a glance", (BRANCH_WORD,), (BRANCH,)),
@@ -157,7 +157,7 @@ VERBS: dict[str, YardVerb] = {
             "open",
             "running",
             "open a service in the browser",
-            (SERVICE,),
+            (SERVICE, BRANCH_WORD),
             (BRANCH, Option("print-only", "print the address instead")),
         ),
         _verb(
@@ -172,7 +172,7 @@ VERBS: dict[str, YardVerb] = {
             "env",
             "running",
             "show the variables of a service",
-            (SERVICE,),
+            (SERVICE, BRANCH_WORD),
             (BRANCH, Option("reveal", "show values that look secret")),
         ),
         _verb(

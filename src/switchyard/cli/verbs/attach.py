@@ -59,8 +59,7 @@ def run(arguments: YardArguments) -> YardReport:
         raise usage_fault("`attach` needs a terminal", "attach")
     scope = locate(arguments.cwd, default_home())
     name = arguments.words[0]
-    branch = arguments.words[1] if len(arguments.words) > 1 else arguments.value("branch")
-    found = where(scope, name, branch)["service"]
+    found = where(scope, name, arguments.branch)["service"]
     if found["status"] != "running":
         raise YardFault("not-running", f"`{name}` is not running", hint="switchyard up")
     connection = _connected(str(scope.places.terminal(found.get("run_id", ""))))

@@ -33,7 +33,7 @@ def redacted(name: str, value: str) -> str:
 
 
 def _open(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    found = where(scope, arguments.words[0], arguments.value("branch"))["service"]
+    found = where(scope, arguments.words[0], arguments.branch)["service"]
     url = found.get("url")
     if found["status"] != "running" or not url:
         raise YardFault(
@@ -66,7 +66,7 @@ def _variables(scope: ProjectScope, target: Target, service: str | None) -> dict
 
 
 def _env(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    target = scope.target(arguments.value("branch"))
+    target = scope.target(arguments.branch)
     variables = _variables(scope, target, arguments.words[0])
     if not arguments.has("reveal"):
         variables = {key: redacted(key, one) for key, one in variables.items()}

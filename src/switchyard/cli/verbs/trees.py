@@ -60,9 +60,7 @@ def _prune(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 
 
 def _reset(scope: ProjectScope, arguments: YardArguments) -> YardReport:
-    name, *rest = arguments.words
-    branch = rest[0] if rest else arguments.value("branch")
-    made = reset_resource(scope, scope.target(branch), name)
+    made = reset_resource(scope, scope.target(arguments.branch), arguments.words[0])
     line = f"{made['resource']} of {made['branch']} is new: {made['address']}"
     return YardReport("reset", made, [line])
 

@@ -10,7 +10,7 @@ from switchyard.queries.services import where
 def run(arguments: YardArguments) -> YardReport:
     """Where one service is."""
     scope = locate(arguments.cwd, default_home())
-    found = where(scope, arguments.words[0], arguments.value("branch"))
+    found = where(scope, arguments.words[0], arguments.branch)
     shown = found["service"]
     keys = ("status", "phase", "url", "direct_url", "port", "pid", "branch", "worktree", "log_path")
     lines = [f"{key:11} {told}" for key in keys if (told := shown.get(key)) is not None]
