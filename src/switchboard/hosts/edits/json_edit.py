@@ -14,6 +14,7 @@ from msgspec import Struct
 from switchboard.config.json_comments import without_comments
 from switchboard.config.json_text import JsonInvalid, read_json
 from switchboard.config.key_positions import spot_at
+from switchboard.hosts.edits.spots import json_spots
 from switchboard.hosts.edits.unfit import UnfitFile
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -106,7 +107,7 @@ def with_member_of(text: str, path: Sequence[str], value: Any, source: str) -> s
     if old is None or new is None:
         return text
     written = source[old.value : old.end]
-    if without_comments(written) == written:
+    if not any(each.is_comment for each in json_spots(written)):
         # Without a comment it is written as its neighbours are.
         return text
     indents = (f"\n{_indent_of(source, old.start)}", f"\n{_indent_of(text, new.start)}")
