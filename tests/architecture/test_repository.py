@@ -1,6 +1,7 @@
 """Promises of the repository as a whole: locks without addresses, tests that all run."""
 
 import re
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,16 @@ def test_every_locked_python_package_has_a_hash() -> None:
         entries = re.findall(r"^[\w.-]+==.*(?:\n .*)*", text, re.MULTILINE)
         assert entries
         assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_no_link_is_part_of_the_repository() -> None:
+    """One in the place of a folder that git ignores would take the folder's place in a checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    lines = listed.stdout.splitlines()
+    assert lines
+    assert [line for line in lines if line.startswith("120000 ")] == []
 
 
 def test_no_test_is_skipped_or_expected_to_fail() -> None:
