@@ -1,7 +1,9 @@
 """A server is given the same whether it is told all of an environment, or what it sees of it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,3 +69,51 @@ def test_a_remote_server_sees_proxies_and_whom_to_believe_and_no_more() -> None:
     seen = seen_by(entry, environ).keys()
     assert {"https_proxy", "NO_PROXY", "SSL_CERT_FILE", "HOME"} <= seen
     assert not seen & {"PATH", "LANG", "MY_TOKEN", "ANYTHING", *CERTIFICATE_NAMES[:1]}
+
+
+ANY = {"sh", "node", "npx", "python3", "uvx", "git", "make", "env"}
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ("node server.js", {"node"}),
+        ("python3 -m server", {"python3"}),
+        ("env A=1 node server.js", {"node", "env"}),
+        ("my-server --root git", {"my-server", "git"}),
+        ("npx -y some-server", {"npx", "node"}),
+        ("uvx some-server", {"uvx", "python3"}),
+        ("sh -c anything", ANY),
+        ("make serve", ANY),
+        ("of-python", {"of-python", "python3"}),
+        ("{bin}/of-python", {"python3"}),
+        ("{bin}/my-server", set[str]()),
+    ],
+)
+def test_of_a_path_count_the_programs_that_a_server_is_started_by(
+    tmp_path: Path, line: str, counts: set[str]
+) -> None:
+    """Any other program may stand in front, and the server is shared all the same."""
+    usual = tmp_path / "bin"
+    names = ("node", "python3", "npx", "uvx", "sh", "git", "make", "env", "my-server", "of-python")
+    for name in names:
+        put(usual / name, "#!/usr/bin/env python3\n" if name == "of-python" else "#!/bin/sh\n")
+    command, *args = line.format(bin=usual).split()
+    entry = ServerEntry(name="some", transport="stdio", command=command, args=tuple(args))
+    likenesses = Likenesses()
+    before = likenesses.of(entry, {"PATH": str(usual)})
+    found: set[str] = set()
+    for name in names:
+        other = put(tmp_path / f"other-{name}" / name, "#!/bin/sh\n").parent
+        after = likenesses.of(entry, {"PATH": f"{other}:{usual}"})
+        assert differing(before, after) in {(), ("PATH",)}
+        if after != before:
+            found.add(name)
+    assert found == counts
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+    return path

@@ -252,14 +252,21 @@ async def test_of_a_search_path_counts_what_is_found_by_it(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     """Hosts add folders that nobody can list; a virtual environment has another Python."""
+    line = shlex.join(child_command("echo_child"))
+    servers = {"plain": server(child_command("echo_child")), "shell": server(["sh", "-c", line])}
+    workspace.mcp_json(servers, scope="home")
     path = workspace.env["PATH"]
     of_host = {"PATH": f"{program(tmp_path / 'host', 'host-helper')}:{path}:/no/such/folder"}
     activated = {"PATH": f"{program(tmp_path / 'venv', 'python3')}:{path}"}
     async with shim(workspace) as one, shim(workspace, env=of_host) as two:
-        assert (await report(one))["pid"] == (await report(two))["pid"]
+        for suite in ("plain_suite", "shell_suite"):
+            assert (await report(one, suite))["pid"] == (await report(two, suite))["pid"]
         async with shim(workspace, env=activated) as three:
-            assert (await report(three))["pid"] != (await report(one))["pid"]
-            assert [each["apart"] for each in children_named(workspace, "echo")] == [[], ["PATH"]]
+            # It names its own Python, and the shell may start any.
+            plain, shell = await report(three, "plain_suite"), await report(three, "shell_suite")
+            assert plain["pid"] == (await report(one, "plain_suite"))["pid"]
+            assert shell["pid"] != (await report(one, "shell_suite"))["pid"]
+            assert [each["apart"] for each in children_named(workspace, "shell")] == [[], ["PATH"]]
 
 
 async def test_another_program_of_the_same_name_is_another_server(

@@ -13,6 +13,8 @@ from typing import Literal
 # `nothing`: its folder is data to it. `modules`: Python, which can be told to take none from it.
 # `settings`: modules, settings or programs in a way that nothing but another folder prevents.
 Taken = Literal["nothing", "modules", "settings"]
+# Which programs a command starts by their names, without being given them.
+Run = Literal["nothing", "python", "node", "anything"]
 
 _PYTHONS = ("python", "pypy")
 # fmt: off
@@ -22,21 +24,24 @@ _SHELLS = frozenset((
 ))
 _NODE = frozenset({"node", "nodejs"})
 # Those that fetch a package and run it.
-_FETCHERS = frozenset((
-    "bun", "bunx", "corepack", "deno", "npm", "npx", "pip", "pipx", "pnpm", "pnpx", "uv", "uvx",
-    "yarn",
+_PYTHON_FETCHERS = frozenset({"pip", "pipx", "uv", "uvx"})
+_FETCHERS = _PYTHON_FETCHERS | frozenset((
+    "bun", "bunx", "corepack", "deno", "npm", "npx", "pnpm", "pnpx", "yarn",
+))
+# Those that start the program which stands behind them, and no other.
+_STARTERS = frozenset((
+    "chpst", "chrt", "doas", "env", "ionice", "nice", "nohup", "setsid", "stdbuf", "su", "sudo",
+    "taskset", "time", "timeout", "xargs",
 ))
 # Those that read a file of their folder which says what to do, and those that start another
 # program, which is then not ours to judge.
-_RUNNERS = _FETCHERS | frozenset((
+_RUNNERS = _FETCHERS | _STARTERS | frozenset((
     "ant", "asdf", "bundle", "bundler", "cabal", "cargo", "cmake", "conda", "dart", "devbox",
     "devenv", "direnv", "docker-compose", "dotnet", "esno", "flutter", "gem", "gmake", "go",
     "gradle", "gradlew", "hatch", "invoke", "just", "make", "mamba", "micromamba", "mise", "mix",
     "mvn", "mvnw", "ninja", "nix", "nix-shell", "nodemon", "nox", "pdm", "pixi", "podman-compose",
     "poetry", "rake", "rebar3", "rtx", "rye", "sbt", "stack", "swc-node", "swift", "task", "tox",
     "ts-node", "ts-node-esm", "tsx", "vite-node", "zig",
-    "chpst", "chrt", "doas", "env", "ionice", "nice", "nohup", "setsid", "stdbuf", "su", "sudo",
-    "taskset", "time", "timeout", "xargs",
 ))
 # Those of which nobody has found out what they take, and how to keep them from it: some look for
 # modules in their folder.
@@ -83,6 +88,14 @@ def is_python(command: str) -> bool:
 def fetches_packages(command: str) -> bool:
     """Whether a command fetches packages before it runs them."""
     return name_of(command) in _FETCHERS
+
+
+def runs(command: str) -> Run:
+    """What a command runs besides itself, found by the search path."""
+    name = name_of(command)
+    if name in _FETCHERS:
+        return "python" if name in _PYTHON_FETCHERS else "node"
+    return "anything" if name in (_RUNNERS - _STARTERS) | _SHELLS else "nothing"
 
 
 def taken_from_folder(command: str, args: Sequence[str]) -> Taken:
