@@ -56,6 +56,15 @@ def test_help_and_completion_show_what_is_not_hidden() -> None:
     assert "  run  Run it" in shown
 
 
+def test_paragraphs_of_help_fill_their_lines() -> None:
+    """However the text is broken in the source."""
+    details = f"{'word ' * 17}end\n{'more ' * 3}last.\n\nAnother one\nof two lines."
+    told = list(explanation(Program("tool", ()), Usage("run", "Run it.", details=details)))
+    assert "\n".join(told[3:9]) == (
+        f"\n{' '.join(['word'] * 16)}\nword end more more more last.\n\nAnother one of two lines.\n"
+    )
+
+
 def test_cells_are_padded_and_cannot_repaint_a_terminal() -> None:
     rows = list(columns([("A", "B", "C"), ("long", "\x1b[2Jx", "7")], right=(2,)))
     assert rows == ["A     B         C", "long  \\x1b[2Jx  7"]

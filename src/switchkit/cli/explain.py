@@ -42,10 +42,10 @@ def explanation(program: Program, usage: Usage) -> Iterator[str]:
         width = max(len(word.name) for word in told)
         for word in told:
             yield from _described(f"{word.name:{width}}", word.about)
-    if usage.details:
+    for paragraph in filter(None, usage.details.split("\n\n")):
         yield ""
-        for line in usage.details.splitlines():
-            yield from _wrapped(line)
+        # As it is broken in the source it would leave single words on lines of their own.
+        yield from _wrapped(" ".join(paragraph.split()))
     if usage.options:
         yield ""
         yield "Options:"
