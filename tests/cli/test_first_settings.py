@@ -28,7 +28,7 @@ def test_the_first_server_of_somebody_brings_settings_along(
 ) -> None:
     done = typed(workspace, "add", "mine", *words, "--", "true")
     assert done.code == 0
-    assert "wrote ~/.switchboard/config.toml, your settings for every workspace" in done.err
+    assert "wrote ~/.switchboard/config.toml: settings for all your workspaces" in done.err
     text = settings_of(workspace) or ""
     assert tomllib.loads(text) == BETTER
     # Each of them after the reason for it.

@@ -24,8 +24,8 @@ def test_an_added_server_stands_in_the_file_and_is_trusted(workspace: Workspace)
         0,
         "added mine to .switchboard/mcp.json; its suite is mine_suite\n",
         (
-            "wrote ~/.switchboard/config.toml, your settings for every workspace:"
-            " it says of each why\nhint: switchboard introspect mine_suite\n"
+            "wrote ~/.switchboard/config.toml: settings for all your workspaces, with the reasons\n"
+            "hint: switchboard introspect mine_suite\n"
         ),
     )
     assert written(workspace) == {"mcpServers": {"mine": server(command)}}
@@ -277,7 +277,7 @@ def test_list_shows_what_confines_each_server_within_eighty_columns(workspace: W
 def test_list_says_who_starts_in_an_empty_folder(workspace: Workspace) -> None:
     workspace.mcp_json({"mine": {"command": "true"}}, scope="home")
     done = switchboard(workspace, "list", env=UNTRUSTING)
-    assert "start in an empty folder, not here: the folder is not trusted: mine\n" in done.err
+    assert "started in an empty folder because this one is not trusted: mine\n" in done.err
     assert "hint: switchboard trust --folder\n" in done.err
     assert switchboard(workspace, "list", "--json", env=UNTRUSTING).report["starts_apart"] == [
         "mine"

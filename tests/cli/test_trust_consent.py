@@ -438,5 +438,8 @@ def test_what_is_added_is_trusted_only_as_it_was_typed(workspace: Workspace) -> 
 def test_what_a_script_adds_waits_and_says_how_it_is_trusted(workspace: Workspace) -> None:
     done = switchboard(workspace, "add", "s", "--", "true", env=UNTRUSTING, apart=True)
     assert done.code == 0
-    assert "without a terminal nobody is there who could trust it: switchboard trust s" in done.err
+    assert (
+        "it is not trusted, because nobody is at a terminal to agree to it: switchboard trust s"
+        in done.err
+    )
     assert _state(workspace) == "waiting"

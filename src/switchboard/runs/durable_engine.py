@@ -54,11 +54,6 @@ class DurableEngine:
         # waiting would leave it to nobody, and Python would print it.
         self._launched: Future[DbosEngine | None] = Future()
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether DBOS takes notes already."""
-        return self._launched.done() and self._launched.result() is not None
-
     async def submit(self, run: Run, /) -> None:
         if self._thread is None:
             self._thread = Thread(target=self._serve, name="runs-engine", daemon=True)

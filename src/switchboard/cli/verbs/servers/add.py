@@ -63,7 +63,8 @@ USAGE = Usage(
     details=(
         "What you type at a terminal is trusted in this workspace. Added by a script, or below a\n"
         "client of Switchboard, it waits for `switchboard trust`.\n"
-        "Who has no settings yet is given a config.toml in the home, which says of each why."
+        "If your home has no settings yet, it also writes a config.toml there, with better values\n"
+        "than the defaults and the reason for each."
     ),
     examples=(
         "switchboard add time -- uvx mcp-server-time",
@@ -94,7 +95,7 @@ class AddReport(Report, frozen=True, kw_only=True, tag="switchboard.add/1"):
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.settings:
-            yield f"wrote {self.settings}, your settings for every workspace: it says of each why"
+            yield f"wrote {self.settings}: settings for all your workspaces, with the reasons"
         yield from self.remarks
         yield from (warning(style, text) for text in self.warnings)
         if self.trusted:
@@ -192,7 +193,7 @@ def _trusted_or_why_not(
     if reason := why_no_consent(request):
         return reason
     if not is_terminal(sys.stdin):
-        return "without a terminal nobody is there who could trust it"
+        return "it is not trusted, because nobody is at a terminal to agree to it"
     typed = entry_from_fields(name, fields, entry.origin, settings.workspace)
     if replace(typed, fingerprint=entry.fingerprint, seal=entry.seal) != entry:
         # Other files of the workspace may say more of a server than its own entry does.

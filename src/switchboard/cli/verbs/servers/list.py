@@ -153,8 +153,8 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
         ] + [command.name for command in self.commands if command.trust == "waiting"]
         if self.starts_apart:
             yield ""
-            why = "" if self.folder_trusted else ": the folder is not trusted"
-            yield f"start in an empty folder, not here{why}: {', '.join(self.starts_apart)}"
+            why = "" if self.folder_trusted else " because this one is not trusted"
+            yield f"started in an empty folder{why}: {', '.join(self.starts_apart)}"
             here = '`start_in = "workspace"` in an entry'
             yield hint(style, here if self.folder_trusted else "switchboard trust --folder")
         changed = [server for server in self.servers if server.changed]
