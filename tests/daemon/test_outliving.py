@@ -1,6 +1,7 @@
 """A session outlives the daemon that serves it: only what was open fails, and with words."""
 
 import asyncio
+import fcntl
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import pytest
 
 from cli.commands import switchboard
 from support.daemons import another_version, daemon_pid, shim, status, under_way
-from support.mcp_stdio import Json, StdioClient, talking_to, text_of
+from support.mcp_stdio import Json, StdioClient, talking_to, text_of, unread_of
 from support.processes import alive, until_gone, until_true
 from support.workspace import Workspace, child_command
 from switchboard.core.faults import Fault
@@ -187,7 +188,7 @@ async def test_half_a_message_is_kept_for_the_next_daemon(workspace: Workspace) 
         )
         client.send_bytes(message[:300_000].encode())
         await client.drained()
-        await asyncio.sleep(0.3)
+        await until_true(lambda: client.unread == 0)
         kill(workspace)
         await client.message("notifications/tools/list_changed", patience=20)
         client.send_bytes(message[300_000:].encode() + b"\n")
@@ -225,7 +226,9 @@ async def test_half_an_answer_is_ended_by_the_shim(workspace: Workspace) -> None
     say(id=2, method="tools/call", params={"name": "echo_suite", "arguments": arguments})
     say(id=3, method="tools/call", params=STALL)
     await until_true(lambda: under_way(workspace) == 1)
-    await asyncio.sleep(0.3)
+    # A part of the long answer: as much as the pipe holds.
+    most = fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ)
+    await until_true(lambda: unread_of(reading) > most // 2)
     kill(workspace)
     found = [json.loads(await asyncio.to_thread(lines.readline)) for _ in range(2)]
     assert [each["id"] for each in found] == [2, 3]

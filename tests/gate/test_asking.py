@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, ElicitResult
 
 from gate.ground import (
     FORMS,
+    PATIENCE,
     SUITE,
     Era,
     Gate,
@@ -126,7 +127,9 @@ async def test_a_question_that_nobody_answers_expires(gate: Gate, era: Era) -> N
             assert fault(result)["reason"] == "approval-expired"
         else:
             asking = await client.request("tools/call", params)
-            await asyncio.sleep(1.5)
+            async with asyncio.timeout(PATIENCE):
+                while (await gate.type("approvals", "list", "--json")).report["approvals"]:
+                    pass
             # The call behind the state ends as soon as that is written down, and the state with it.
             answer = client.begin("tools/call", again(asking, params, "allow_once"))
             late = await client.answer_to(answer)

@@ -1,6 +1,7 @@
 """Streams of a server over HTTP that break, keep silent or lead elsewhere."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,6 +11,7 @@ from edges.scripted import Asked, Json, Told, handshake, result, scripted
 
 from support.processes import until_true
 from support.requirements import attack
+from switchboard.children.http.event_stream import PAUSE_S
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.faults import FaultCode
 
@@ -175,6 +177,6 @@ async def test_a_stream_that_ends_at_once_does_not_make_us_ask_without_a_pause()
     async with scripted(answer) as server, remote_child(server.url) as remote:
         await remote.tools()
         await until_true(lambda: opened >= 1)
-        # So long that without a pause hundreds would come; with one, two or three do.
-        await asyncio.sleep(2.0)
-        assert opened <= 4
+        began = time.monotonic()
+        await until_true(lambda: opened >= 3)
+        assert time.monotonic() - began >= PAUSE_S

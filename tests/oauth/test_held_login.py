@@ -194,12 +194,22 @@ async def test_a_login_is_renewed_before_it_expires_while_somebody_uses_it(desk:
     assert len(desk.refreshes()) == 1
 
 
-async def test_what_nobody_uses_is_not_renewed(desk: Desk) -> None:
+async def test_what_nobody_uses_is_not_renewed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.keep(desk.grant(lasts_s=300, obtained_at=time.time() - 1195))
+    loop, timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+    later = loop.call_later
+
+    def noted(*words: Any) -> asyncio.TimerHandle:
+        timers.append(later(*words))
+        return timers[-1]
+
+    monkeypatch.setattr(loop, "call_later", noted)
     login = desk.open()
     await login.header()
+    [renewal] = timers
+    assert not renewal.cancelled()
     login.close()
-    await asyncio.sleep(0.1)
+    assert renewal.cancelled()
     assert desk.refreshes() == []
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fakes.boards import server, serving
 from relay.visiting import Guest
 from support.mcp_stdio import text_of
-from support.processes import until_gone
+from support.processes import until_gone, until_true
 from support.requirements import attack
 from switchboard.children.reaching import sign_of_life
 from switchboard.children.schema import ServerEntry
@@ -101,7 +101,7 @@ async def test_a_call_that_its_client_calls_off_casts_no_doubt(tmp_path: Path) -
     async with serving(tmp_path, one_at_a_time("suite")) as desk:
         guest = Guest(desk, "handshake")
         calling = asyncio.create_task(guest.call(*words("suite", "busy")))
-        await asyncio.sleep(0.5)
+        await until_true(lambda: any(child.connection.in_flight for child in desk.runtime.needed()))
         calling.cancel()
         async with asyncio.timeout(30):
             assert "quick" in text_of(await guest.call(*words("suite", "quick")))

@@ -6,7 +6,10 @@ to look at.
 """
 
 import asyncio
+import fcntl
 import json
+import struct
+import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -44,6 +47,11 @@ def modern_meta(version: str = MODERN) -> Json:
         META + "clientInfo": CLIENT,
         META + "clientCapabilities": {},
     }
+
+
+def unread_of(pipe: int) -> int:
+    """How many bytes a pipe holds."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
 
 
 def text_of(result: Json) -> str:
@@ -176,6 +184,11 @@ class StdioClient:
         """Wait until the program has taken what was sent."""
         async with asyncio.timeout(self.patience):
             await self._stdin.drain()
+
+    @property
+    def unread(self) -> int:
+        """How much of what was sent nobody has read yet."""
+        return unread_of(self._stdin.get_extra_info("pipe").fileno())
 
     async def close(self, *, patience: float | None = None) -> int:
         """Close stdin, as a host that leaves does, and give the exit code."""
