@@ -176,7 +176,8 @@ async def test_a_stream_that_ends_at_once_does_not_make_us_ask_without_a_pause()
 
     async with scripted(answer) as server, remote_child(server.url) as remote:
         await remote.tools()
-        await until_true(lambda: opened >= 1)
+        # By then it has heard how long to wait.
+        await until_true(lambda: opened >= 2)
         began = time.monotonic()
-        await until_true(lambda: opened >= 3)
+        await until_true(lambda: opened >= 4)
         assert time.monotonic() - began >= PAUSE_S
