@@ -15,6 +15,8 @@ PYTEST_WORDS := -n 3 --dist loadgroup
 # One test in three is measured there, which reaches less than all of them.
 SAMPLE_FLOOR := 85
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
+# Their tests start programs for nearly all that they look at.
+SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate procs runs sandbox switchyard upgrade
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 # A lock names everything. Without `--no-deps` pip would look for what an extra asks for, and find a
 # version that came out since.
@@ -37,8 +39,8 @@ test: apt lint types $(NODE_HOME)/node_modules/.stamp ## Lint, check types, run 
 	@$(PY) -m coverage combine --quiet
 	@PYTHONPATH=tests $(PY) -m support.coverage_table $(SAMPLE_FLOOR)
 
-check: lint types ## The quick part of `test`: no engines, no real processes.
-	$(PYTEST) --ignore=tests/conformance --ignore=tests/e2e --ignore=tests/process
+check: lint types ## The quick part of `test`: without engines, sandboxes, daemons and commands.
+	$(PYTEST) $(SLOW_TESTS:%=--ignore=tests/%)
 
 fix: $(VENV)/.dev ## Mend what the tools can mend: imports, format, simple lint.
 	$(PY) -m ruff check --fix .

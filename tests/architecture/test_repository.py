@@ -44,3 +44,13 @@ def test_no_test_is_skipped_or_expected_to_fail() -> None:
         if _EXCUSE.search(line)
     ]
     assert excused == []
+
+
+def test_what_the_quick_part_of_the_tests_leaves_out_is_there() -> None:
+    """A folder that was renamed would silently be a part of it."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    _, _, named = makefile.partition("\nSLOW_TESTS := ")
+    folders = named.partition("\n")[0].split()
+    assert folders
+    assert [each for each in folders if not (ROOT / "tests" / each).is_dir()] == []
+    assert "$(SLOW_TESTS:%=--ignore=tests/%)" in makefile
