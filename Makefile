@@ -24,7 +24,7 @@ LOCKED := --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check fix lint types bench soak browser fuzz conformance requirements coverage relayed schemas lock apt clean
+.PHONY: help run test check fix lint types bench soak browser fuzz conformance requirements coverage relayed schemas picture lock apt clean
 
 help: ## Show the verbs.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ schemas: $(VENV)/.dev ## Write the JSON Schemas of every file, and the table of 
 	$(PY) -m switchboard.providers.agents.documentation docs/agents.md
 	$(PY) -m switchboard.cli.verbs.parts.report_schemas schemas/reports
 	$(PY) tools/reference.py
+
+picture: $(VENV)/.dev ## Draw the picture of the README anew, from a real run.
+	$(PY) tools/picture.py
 
 lock: ## Resolve the locks anew from pyproject.toml.
 	$(PYTHON) -m venv .run/lock

@@ -1,4 +1,4 @@
-"""Write the reference that is made from the code: a page for each fault, the events, man pages.
+"""Write the reference that is made from the code: commands, faults, events, the manual page.
 
 Run with `--check` it writes nothing, and fails where a page is not what the code says.
 """
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "switchboard"
 FAULTS = Path("docs/reference/faults")
 EVENTS = Path("docs/reference/events.md")
+COMMANDS = Path("docs/reference/commands.md")
 MAN = Path("man")
 _SOMETHING = "…"
 _MEANINGS = {
@@ -160,6 +161,19 @@ def events_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def commands_page() -> str:
+    """Every verb as its `--help` tells it."""
+    lines = [
+        "# Commands",
+        "",
+        "What `switchboard VERB --help` says. [The command line](../cli.md) says more about most.",
+    ]
+    for name, verb in VERBS.items():
+        usage = import_module(verb.module).USAGE
+        lines += ["", f"## `{name}`", "", "```", *explanation(PROGRAM, usage), "```"]
+    return "\n".join(lines) + "\n"
+
+
 def man_page() -> str:
     """The manual of the command line, in the language of `man`."""
     lines = [
@@ -188,6 +202,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every file of the reference, and what it says."""
     yield from fault_pages()
     yield EVENTS, events_page()
+    yield COMMANDS, commands_page()
     yield MAN / "switchboard.1", man_page()
 
 

@@ -1,6 +1,10 @@
-"""docs/cli.md is complete: every command and every option stands in it."""
+"""The pages are complete: every command and option in docs/cli.md, every page in the list."""
 
 import re
+import subprocess
+import sys
+
+import pytest
 
 from cli.commands import switchboard
 from support.workspace import CHECKOUT, Workspace
@@ -56,3 +60,26 @@ def test_it_is_installed_in_a_way_that_every_system_allows() -> None:
     assert "`pipx install .`" in texts["README.md"]
     outside = re.compile(r"(?<!pipx )(?<!tool )\bpip install ")
     assert [name for name, text in texts.items() if outside.search(text)] == []
+
+
+def test_every_page_is_in_the_list_of_pages() -> None:
+    text = (CHECKOUT / "docs" / "README.md").read_text("utf-8")
+    linked = {page.partition("#")[0] for page in re.findall(r"\]\(([^)]+)\)", text)}
+    pages = {page.name for page in (CHECKOUT / "docs").glob("*.md")} - {"README.md"}
+    assert pages - linked == set()
+
+
+@pytest.mark.timeout(180)
+def test_the_picture_shows_what_the_command_shows() -> None:
+    done = subprocess.run(
+        [sys.executable, str(CHECKOUT / "tools" / "picture.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = (CHECKOUT / "docs" / "setup.svg").read_text("utf-8")
+    assert len(drawn) < 100_000
+    assert "took over" in drawn
+    assert re.findall(r"/(?:tmp|home|work|root)/", drawn) == []
+    assert "](docs/setup.svg)" in (CHECKOUT / "README.md").read_text("utf-8")

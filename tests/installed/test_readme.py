@@ -1,4 +1,4 @@
-"""Somebody with an empty home follows the README word for word."""
+"""Somebody with an empty home follows the README word for word, upgrades, and leaves again."""
 
 import json
 import os
@@ -14,10 +14,16 @@ import pytest
 from support.mcp_stdio import talking_to, text_of
 from support.newcomer import Newcomer
 from support.workspace import CHECKOUT, child_command, server
+from switchboard import __version__
 
-FIRST, TOOL, PROJECT = re.findall(
-    r"^```\n(.*?)^```$", (CHECKOUT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-)
+
+def _blocks(page: str) -> list[str]:
+    text = (CHECKOUT / page).read_text("utf-8")
+    return re.findall(r"^```(?:sh)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+FIRST, TOOL, PROJECT = _blocks("README.md")
+UPGRADE, UNINSTALL = _blocks("docs/upgrade.md")
 pytestmark = pytest.mark.timeout(240)
 
 
@@ -84,3 +90,27 @@ async def test_all_hosts_and_then_one_project_are_served(newcomer: Newcomer) -> 
     newcomer.types("switchboard revert", newcomer.home)
     left = {path.name for path in newcomer.home.iterdir()}
     assert left == {".local", ".switchboard", "your-project"}
+
+
+def test_a_new_version_comes_in_and_everything_goes_again(newcomer: Newcomer) -> None:
+    """The hosts get their own servers back, and what is left is what a person made."""
+    codex = newcomer.home / ".codex" / "config.toml"
+    codex.parent.mkdir()
+    program, *words = child_command("echo_child", "echo")
+    own = f'# mine\n[mcp_servers.echo]\ncommand = "{program}"\nargs = {json.dumps(words)}\n'
+    codex.write_text(own, "utf-8")
+    newcomer.types(TOOL, newcomer.clone)
+    assert "switchboard" in codex.read_text("utf-8")
+    try:
+        assert newcomer.runs("switchboard", "call", "echo", "add", "a=19", "b=23") == "42\n"
+        version = newcomer.clone / "src" / "switchboard" / "__init__.py"
+        version.write_text(version.read_text("utf-8").replace(__version__, "99.0.0"), "utf-8")
+        newcomer.types(UPGRADE, newcomer.clone)
+        status = json.loads(newcomer.runs("switchboard", "status", "--json"))
+        assert status["daemon"]["version"] == "99.0.0"
+        assert newcomer.runs("switchboard", "call", "echo", "add", "a=19", "b=23") == "42\n"
+    finally:
+        newcomer.types(UNINSTALL, newcomer.home)
+    assert codex.read_text("utf-8") == own
+    assert [*(newcomer.home / ".local" / "bin").iterdir()] == []
+    assert {path.name for path in newcomer.home.iterdir()} <= {".codex", ".local", ".switchboard"}

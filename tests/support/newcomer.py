@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 from support.empty_venv import BUILDER, install, let_see, link_declared, make_empty_venv
@@ -22,6 +21,9 @@ from support.workspace import CHECKOUT, SCRIPTS
 _HOSTS = {"claude": claude_program, "codex": codex_program}
 _ALONE = "unshare --user --map-root-user --net"
 _PATIENCE_S = 100.0
+_TOOL = ".local/share/uv/tools/switchboard-mcp"
+_PROGRAMS = ("switchboard", "switchyard", "sy")
+_UNINSTALL = "tool uninstall switchboard-mcp"
 # No host looks for a newer version of itself, or tells anybody that it runs.
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
@@ -55,9 +57,8 @@ class Newcomer:
         words = (self.home, self._builder, self.declared)
         given = " ".join(f'"{each}"' for each in words)
         return (
-            '[ "$*" = "tool install ." ] || exit 2\n'
             f'exec env PYTHONPATH="{CHECKOUT / "tests"}" "{sys.executable}"'
-            f" -m support.newcomer {given}"
+            f' -m support.newcomer {given} "$*"'
         )
 
     def copy_checkout(self) -> None:
@@ -119,19 +120,33 @@ def _write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def install_tool(home: Path, builder: Path, declared: Path, sources: Path) -> Mapping[str, Path]:
+def remove_tool(home: Path) -> None:
+    """Remove what was installed, as `uv tool uninstall` does."""
+    for name in _PROGRAMS:
+        (home / ".local" / "bin" / name).unlink(missing_ok=True)
+    shutil.rmtree(home / _TOOL, ignore_errors=True)
+
+
+def install_tool(home: Path, builder: Path, declared: Path, sources: Path) -> None:
     """Install sources as `uv tool install` does: their programs alone are on the `PATH`."""
-    python = make_empty_venv(home / ".local/share/uv/tools/switchboard-mcp")
+    python = make_empty_venv(home / _TOOL)
     install(sources, python, builder)
     let_see(python, declared)
     programs = home / ".local" / "bin"
     programs.mkdir(parents=True, exist_ok=True)
-    made = {name: python.parent / name for name in ("switchboard", "switchyard", "sy")}
-    for name, target in made.items():
-        (programs / name).symlink_to(target)
-    return made
+    for name in _PROGRAMS:
+        (programs / name).symlink_to(python.parent / name)
+
+
+def main(home: Path, builder: Path, declared: Path, asked: str) -> int:
+    """The stand-in for `uv`, which knows no more than what is written in our pages."""
+    if asked not in {"tool install .", "tool install --reinstall .", _UNINSTALL}:
+        return 2
+    remove_tool(home)
+    if asked != _UNINSTALL:
+        install_tool(home, builder, declared, Path.cwd())
+    return 0
 
 
 if __name__ == "__main__":
-    _home, _builder, _linked = map(Path, sys.argv[1:])
-    install_tool(_home, _builder, _linked, Path.cwd())
+    sys.exit(main(*map(Path, sys.argv[1:4]), sys.argv[4]))
