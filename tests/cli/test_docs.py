@@ -55,7 +55,7 @@ def test_help_fits_a_terminal(workspace: Workspace) -> None:
 def test_it_is_installed_in_a_way_that_every_system_allows() -> None:
     """Debian, Ubuntu and Homebrew close the Python of the system to pip (PEP 668)."""
     pages = [CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md")]
-    texts = {page.name: page.read_text("utf-8") for page in pages}
+    texts = {str(page.relative_to(CHECKOUT)): page.read_text("utf-8") for page in pages}
     assert "\nuv tool install . " in texts["README.md"]
     assert "`pipx install .`" in texts["README.md"]
     outside = re.compile(r"(?<!pipx )(?<!tool )\bpip install ")
