@@ -149,4 +149,5 @@ def main(home: Path, builder: Path, declared: Path, asked: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:4]), sys.argv[4]))
+    _home, _builder, _linked, _asked = sys.argv[1:]
+    sys.exit(main(Path(_home), Path(_builder), Path(_linked), _asked))
