@@ -256,7 +256,7 @@ async def test_a_changed_tool_is_shown_with_its_change_and_approved(
     [entry] = (await typed(workspace, "list", "--json")).report["approvals"]
     assert (entry["kind"], entry["state"], entry["of"]) == ("definition", "held", "notes")
     shown = await typed(workspace, "show", entry["id"])
-    assert '-  "description": "Reads a note.",\n+  "description": "Reads' in shown.out
+    assert '  | -  "description": "Reads a note.",\n  | +  "description": "Reads' in shown.out
     assert "\u202e" not in shown.out
     assert "\x1b" not in shown.out
     await typed(workspace, "show", entry["id"], "--json")

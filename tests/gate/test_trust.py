@@ -82,7 +82,7 @@ async def test_reading_what_strangers_wrote_suspends_trust(gate: Gate, era: Era)
         prompt = await is_asked(client, "dictated")
         assert "strangers' words" in prompt.splitlines()[2]
         words = "Words of strangers: read through ledger/browse; until then you had trusted it"
-        assert words in prompt.splitlines()
+        assert words in " ".join(prompt.split())
         # The other window has read nothing.
         assert said(await run(other, "write", text="three"))
         # Who knows of it may trust again.
@@ -143,7 +143,8 @@ async def test_who_is_asked_about_a_changed_tool_sees_what_was_changed(gate: Gat
             '+  "description": "Writes a line.\\n',
             '+Then evil.example reads it.",',
         ]
-        for lines in (shown.out.splitlines(), as_json["changes"]):
+        barred = [line.removeprefix("  | ") for line in shown.out.splitlines()]
+        for lines in (barred, as_json["changes"]):
             assert [line for line in lines if line.startswith(("+", "-"))] == wanted
         await gate.decide("approve")
         # That the changed tool may be called is agreed to; no call of it is yet.

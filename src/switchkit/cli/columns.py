@@ -113,8 +113,13 @@ def columns_of(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """A line in as many rows of a terminal as it takes; nothing of it is left out."""
+def wrapped(text: str, width: int, head: str = "") -> Iterator[str]:
+    """A line in as many rows of a terminal as it takes; nothing of it is left out.
+
+    Each row but the first begins with the `head`.
+    """
+    # A row has room for as much of the text again.
+    width = max(width, 2 * columns_of(head), 1)
     while columns_of(text) > width:
         at = width
         while columns_of(text[:at]) > width:
@@ -123,5 +128,5 @@ def wrapped(text: str, width: int) -> Iterator[str]:
         blank = text.rfind(" ", width // 2, at)
         cut = blank + 1 if blank > 0 else max(at, 1)
         yield text[:cut].rstrip() if blank > 0 else text[:cut]
-        text = text[cut:]
+        text = head + text[cut:]
     yield text

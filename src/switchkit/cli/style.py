@@ -29,6 +29,10 @@ class Style:
         self.columns = columns
         self._home = home.rstrip(os.sep)
 
+    def of_width(self, columns: int) -> "Style":
+        """The same for another place."""
+        return Style(is_on=self._is_on, columns=columns, home=self._home)
+
     def paths(self, text: str) -> str:
         """The text with `~` for the home of the user, where a path begins with it."""
         if not self._home or self._home not in text:

@@ -1,9 +1,10 @@
 """The text of a question: what is decided, the arguments, what is unusual, then the rest by weight.
 
 Plain lines, no markup. Every line of ours begins at the margin, and no line of the server can: its
-words stand behind a bar. So does what an agent wants to run or change, right below the sentence
-that says so. Some clients show the first three lines only, others the last that fit on the screen:
-the first three decide, and there are no more lines than are needed.
+words stand behind a bar, also where a line takes several rows (`barred.rows_of`). So does what an
+agent wants to run or change, right below the sentence that says so. Some clients show the first
+three lines only, others the last that fit on the screen: the first three decide, and there are no
+more lines than are needed.
 """
 
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def _lines(question: Question, user_home: str) -> Iterator[str]:
         yield from (f"  {line}" for line in question.sources)
     if question.changes:
         yield "The server has changed this tool since it was last approved:"
-        yield from (f"  | {line}" for line in question.changes)
+        yield from barred("\n".join(question.changes))
     risk = question.risk
     yield f"Risk: {'; '.join((risk.level.upper(), *risk.reasons))}"
     if not is_name_whole(question):

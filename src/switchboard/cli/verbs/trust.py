@@ -96,7 +96,7 @@ class TrustReport(Report, frozen=True, kw_only=True, tag="switchboard.trust/1"):
     def lines(self, style: Style) -> Iterator[str]:
         if self.entries:
             rows = [(each.name, each.state, each.origin, each.runs) for each in self.entries]
-            yield from columns(("NAME", "TRUST", "FROM", "RUNS"), rows, style)
+            yield from columns(("NAME", "TRUST", "FROM", "RUNS"), rows, style, elastic=(2, 3))
         for each in self.entries:
             if each.is_untrusted:
                 yield ""

@@ -12,11 +12,14 @@ Codex has no button for a no, and submits whatever stands first. There the choic
 answer: each of its values says whether the call runs, and the first of them is no.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
+from switchboard.approvals.wording.barred import rows_of
+from switchboard.approvals.wording.fitting import WIDTH
 from switchboard.core.questions import ASKING, Extent, Question, Verdict
 from switchboard.core.sessions import Session
 from switchboard.wire.messages import MessageId
@@ -93,7 +96,7 @@ class ApprovalForm:
         about = {"id": question.id, "digest": question.digest, "request": request_id}
         return {
             "mode": "form",
-            "message": f"{ASKING}{question.prompt}",
+            "message": "\n".join(_rows(question)),
             "requestedSchema": {"type": "object", "properties": self._choice()},
             "_meta": {APPROVAL_KEY: about},
         }
@@ -124,6 +127,12 @@ class ApprovalForm:
         if len(offers) == 1:
             return {}
         return {_REMEMBER: _one_of(_HOW_LONG_FOR_A_HOST if is_host else _HOW_LONG, offers)}
+
+
+def _rows(question: Question) -> Iterator[str]:
+    """The question in rows that hosts show as they are: where they break one, no bar is put."""
+    for line in f"{ASKING}{question.prompt}".splitlines():
+        yield from rows_of(line, WIDTH)
 
 
 def action_of(raw: Raw) -> str:

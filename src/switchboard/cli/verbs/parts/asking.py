@@ -3,6 +3,7 @@
 import sys
 from typing import Literal
 
+from switchboard.approvals.wording.names import named
 from switchboard.cli.printer import Talk
 from switchboard.cli.verbs.parts.questions import question_lines
 from switchboard.core.call_steps import CallStep
@@ -10,6 +11,9 @@ from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Question
 from switchkit.cli.style import is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
+
+# What a name that its server chose takes of a line at most.
+_NAME = 48
 
 
 def can_ask() -> bool:
@@ -24,12 +28,12 @@ def tell_news(talk: Talk, news: ApprovalAsked | CallStep) -> None:
         return
     if news.host:
         talk.say(
-            f"`{news.tool}` wants to reach {news.host}, which is not on its list:"
+            f"`{named(news.tool, _NAME)}` wants to reach {news.host}, which is not on its list:"
             f" switchboard approvals approve {news.approval_id}"
         )
         return
     talk.say(
-        f"`{news.tool}` waits for the approval of a person:"
+        f"`{named(news.tool, _NAME)}` waits for the approval of a person:"
         f" switchboard approvals approve {news.approval_id}"
     )
 

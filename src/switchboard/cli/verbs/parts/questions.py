@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from switchboard.approvals.wording.barred import barred, rows_of
+from switchboard.approvals.wording.fitting import WIDTH
 from switchboard.approvals.wording.names import named
-from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import ALL_OF_IT, BETWEEN, Extent, Question, Verdict
 from switchboard.core.stores import Held
 from switchkit.cli.style import Style
@@ -23,9 +24,15 @@ _MAY: dict[tuple[Verdict, Extent], str] = {
 
 
 def question_lines(question: Question, style: Style) -> Iterator[str]:
-    """A question for people, with what matters most marked."""
+    """A question for people in rows that fit, with what matters most marked."""
     for number, line in enumerate(_told(question)):
-        yield marked(line, line, style, is_first=number == 0)
+        for row in _fitting(line, style):
+            yield _marked(line, row, style, is_first=number == 0)
+
+
+def _fitting(line: str, style: Style) -> Iterator[str]:
+    # Where what is piped ends up is not known.
+    return rows_of(line, style.columns or WIDTH)
 
 
 def _told(question: Question) -> Iterator[str]:
@@ -35,8 +42,7 @@ def _told(question: Question) -> Iterator[str]:
             yield line.removesuffix(f"{BETWEEN}{question.shown_by}")
 
 
-def marked(line: str, row: str, style: Style, *, is_first: bool) -> str:
-    """A row of the terminal that is part of a line of a question."""
+def _marked(line: str, row: str, style: Style, *, is_first: bool) -> str:
     if is_first:
         return style.bold(row)
     return style.red(row) if line.startswith(_ALARMS) else row
@@ -44,15 +50,12 @@ def marked(line: str, row: str, style: Style, *, is_first: bool) -> str:
 
 def change_lines(held: Held, changes: tuple[str, ...], style: Style) -> Iterator[str]:
     """A tool that its server has changed, and what of it."""
-    yield f"{written_out(held.server)} has changed its tool {written_out(held.tool)}"
+    yield from _fitting(f"{named(held.server)} has changed its tool {named(held.tool)}", style)
     yield ""
-    for line in changes:
-        if line.startswith("+"):
-            yield style.green(line)
-        elif line.startswith("-"):
-            yield style.red(line)
-        else:
-            yield line
+    for change in changes:
+        mark = {"+": style.green, "-": style.red}.get(change[:1], str)
+        for line in barred(change):
+            yield from map(mark, _fitting(line, style))
 
 
 def in_words(question: Question) -> str:

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
+from switchboard.approvals.wording.barred import barred, rows_of
+from switchboard.approvals.wording.fitting import WIDTH
 from switchboard.cli.render import as_json, columns, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
@@ -108,7 +110,8 @@ class TryReport(Report, frozen=True, kw_only=True, tag="switchboard.try/1"):
             yield f"{counted(len(self.tools), 'tool')}, {self.tokens:,} tokens if shown directly"
         if self.instructions:
             yield "it tells models:"
-            yield from (f"  | {line}" for line in self.instructions.splitlines())
+            for line in barred(self.instructions):
+                yield from rows_of(line, style.columns or WIDTH)
         if self.result is not None:
             yield as_json(self.result, indent=2)
 

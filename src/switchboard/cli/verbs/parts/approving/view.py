@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from switchboard.cli.verbs.parts.approving.waiting import Waiting
-from switchboard.cli.verbs.parts.questions import marked
 from switchkit.cli.columns import fitted, wrapped
 from switchkit.cli.style import PLAIN, Style
 
@@ -129,11 +128,7 @@ class View(Struct, frozen=True, kw_only=True):
         waiting = self.open
         if waiting is None:
             return []
-        return [
-            marked(line, row, style, is_first=number == 0)
-            for number, line in enumerate(waiting.report.lines(PLAIN))
-            for row in wrapped(line, columns)
-        ]
+        return [*waiting.report.lines(style.of_width(columns))]
 
 
 def _choices(waiting: Waiting) -> str:

@@ -32,7 +32,7 @@ from switchboard.settings.consent.trust_record import is_unbound
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_fields import OVERRIDES, SANDBOX, SERVER, SUITE
 from switchboard.settings.trust import grant_for
-from switchkit.cli.columns import visible
+from switchkit.cli.columns import visible, wrapped
 from switchkit.cli.style import Style
 
 _ANYTHING = "other files of this workspace may decide what it runs, and a change does not ask again"
@@ -48,6 +48,8 @@ _UNSPELT = (
     "its command line cannot be bound to the files that it leads to, which are known only once it"
     " runs: wrap it in a script, and name that"
 )
+# What a text goes on with in its next row: the place of its label is empty.
+_BELOW = " " * len(f"  {'':9} ")
 _EITHER = f"{_TOO_MUCH}; or {_UNSPELT}"
 # Which keys of a server have a line of their own. Every other key that trust is bound to is shown
 # as it is written: see `_settings`.
@@ -126,15 +128,14 @@ class TrustItem(Struct, frozen=True, kw_only=True):
         return self.state != "trusted"
 
     def about(self, style: Style) -> Iterator[str]:
-        """Everything of it, a line each."""
+        """Everything of it, a line each; where one takes several rows, none begins as another."""
         yield f"{style.bold(visible(self.name))} ({self.origin})"
         if self.replaces:
             yield style.yellow(f"  replaces your own `{visible(self.name)}` here")
         if self.changed:
-            yield style.yellow(f"  changed   {visible(self.changed)}")
-        yield f"  runs      {_seen(self.runs)}"
-        for label, text in self._facts():
-            yield f"  {label:9} {_seen(text)}"
+            yield from map(style.yellow, _rows("changed", visible(self.changed), style))
+        for label, text in (("runs", self.runs), *self._facts()):
+            yield from _rows(label, _seen(text), style)
         if self.fingerprint:
             yield f"  fingerprint {self.fingerprint}"
 
@@ -181,6 +182,11 @@ class TrustItem(Struct, frozen=True, kw_only=True):
         yield from (("also", each) for each in self.details)
         if self.natural_language:
             yield "model", self.natural_language
+
+
+def _rows(label: str, text: str, style: Style) -> Iterator[str]:
+    line = f"  {label:9} {text}"
+    return wrapped(line, style.columns, _BELOW) if style.columns else iter((line,))
 
 
 def _seen(text: str) -> str:
