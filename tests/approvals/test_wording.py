@@ -70,6 +70,16 @@ async def test_the_prompt_says_what_would_run_where_and_with_what(home: Path) ->
     assert "The server says:\n  | Ships the site." in prompt
 
 
+@requirement("S3.29", "S3.107")
+async def test_of_a_server_in_a_folder_of_its_own_the_project_is_told(home: Path) -> None:
+    own = home / "start" / "memory-9ac085b6a0df7eaf"
+    launch = a_launch(a_tool("edit"), cwd=str(own), is_own_folder=True)
+    prompt = (await question_of(Ground(home, launch), session=a_session("s-7"))).prompt
+    assert prompt.startswith("WRITES · notes.edit · no sandbox · for /workspace\n")
+    assert line(prompt, "Folder") == f"the server's own, {own}"
+    assert line(prompt, "Project") == "/workspace"
+
+
 @requirement("S3.107")
 async def test_side_effects_and_context_come_before_anything_a_stranger_wrote(
     ground: Ground,

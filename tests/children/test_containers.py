@@ -91,6 +91,16 @@ def test_a_person_is_asked_about_the_command_as_it_runs_and_the_same_at_every_st
     assert shown == {"docker run --rm --name switchboard-files-… --label switchboard.owner=… image"}
 
 
+def test_a_person_is_asked_about_the_command_that_was_trusted_without_what_we_add() -> None:
+    entry = ServerEntry(
+        name="notes", transport="stdio", command="python3", args=("notes.py",), cwd="/work",
+        bytecode="/home/bytecode",
+    )  # fmt: skip
+    launch = ServerLaunches(entry, "/work")[ToolSpec(name="read", provider="direct")]
+    assert (launch.runs, launch.is_own_folder) == ("python3 notes.py", False)
+    assert ServerLaunches(entry, "/home/start/notes-1")[launch.tool].is_own_folder
+
+
 def test_what_is_confined_has_nothing_run_outside_for_it() -> None:
     """A program that calls itself docker is not started by us without its sandbox."""
     entry = ServerEntry(

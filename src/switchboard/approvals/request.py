@@ -225,6 +225,7 @@ class ApprovalRequests:
             worktree=launch.worktree,
             worktree_why=launch.worktree_why,
             cwd=cwd,
+            is_own_folder=launch.is_own_folder,
             env=env,
             secrets=tuple(sorted({*launch.secrets, *(launch.env.keys() - env.keys())})),
             effects=effects_in_words(launch),

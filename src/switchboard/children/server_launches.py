@@ -77,6 +77,7 @@ class ServerLaunches(dict[ToolSpec, Launch]):
             account=entry.account,
             account_why=self._account.why if self._account is not None else "",
             cwd=self._cwd,
+            is_own_folder=not entry.url and bool(self._cwd) and self._cwd != entry.cwd,
             worktree=self._tree.name if self._tree is not None else "",
             worktree_why=self._tree.why if self._tree is not None else "",
             env=entry.env,

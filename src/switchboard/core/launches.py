@@ -63,6 +63,8 @@ class Launch(Struct, frozen=True, kw_only=True, eq=False):
     # a repository, which can change them.
     words: tuple[str, ...] = ()
     cwd: str
+    # Whether that is a folder which we made for the server, of which nobody knows the name.
+    is_own_folder: bool = False
     # Whose login at a remote server it uses, where there are several, and why that one.
     account: str = ""
     account_why: str = ""

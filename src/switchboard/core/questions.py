@@ -55,6 +55,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     worktree_why: str = ""
     # Where, with every link followed.
     cwd: str
+    # Whether that is a folder which we made for the server, of which nobody knows the name.
+    is_own_folder: bool = False
     # Variables whose values may be seen, and the names of those whose values may not.
     env: dict[str, str] = {}
     secrets: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ _REMOTE = ("https://", "http://")
 ROOM = WIDTH - len(ASKING)
 # A folder of fewer columns says nothing.
 _LEAST_FOLDER = 5
+# What stands before the project of whoever asks, where the server runs elsewhere.
+_FOR = "for "
 _LEAST_NAME = 16
 _LEAST_HOST = 12
 # What stands before each line of what an agent wants.
@@ -41,8 +43,11 @@ def heading(question: Question, user_home: str = "") -> Iterator[str]:
     name = name_of(question, max(left - (0 if walls else _LEAST_HOST), _LEAST_NAME))
     left -= columns_of(name)
     parts = [facts.does, name, walls or f"at {named(_host(facts), max(left - 3, _LEAST_HOST))}"]
-    if walls and left >= _LEAST_FOLDER + len(BETWEEN):
-        parts.append(placed(folder(facts.cwd, user_home), left - len(BETWEEN)))
+    # The name of a folder that we made says nothing; for which project it works does.
+    lead, path = (_FOR, question.workspace) if facts.is_own_folder else ("", facts.cwd)
+    left -= len(f"{BETWEEN}{lead}")
+    if walls and path and left >= _LEAST_FOLDER:
+        parts.append(f"{lead}{placed(folder(path, user_home), left)}")
     yield shortened(BETWEEN.join(parts), ROOM)
 
 

@@ -88,7 +88,11 @@ def _whole(question: Question) -> Iterator[str]:
 
 def _surroundings(question: Question) -> Iterator[str]:
     facts = question.facts
-    yield f"Folder: {plain(facts.cwd)}"
+    if facts.is_own_folder:
+        yield f"Folder: the server's own, {plain(facts.cwd)}"
+        yield f"Project: {plain(question.workspace)}"
+    else:
+        yield f"Folder: {plain(facts.cwd)}"
     if facts.worktree:
         why = f" ({plain(facts.worktree_why)})" if facts.worktree_why else ""
         yield f"Worktree: {plain(facts.worktree)}{why}"

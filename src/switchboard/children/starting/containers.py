@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from switchboard.children.schema import ServerEntry
 from switchboard.children.starting.runners import name_of
-from switchboard.children.starting.start_folder import command_line
 from switchboard.core.faults import Fault, FaultCode
 from switchkit.containers import LABEL
 
@@ -91,9 +90,13 @@ def in_container(entry: ServerEntry) -> ContainerRun | None:
 
 
 def shown_command(entry: ServerEntry) -> str:
-    """What a server runs, as a person is shown who has to agree to it."""
+    """What a server runs, as a person is shown who has to agree to it.
+
+    As it is written: options of ours that keep code of a workspace out let nothing in.
+    """
     run = in_container(entry)
-    return " ".join(command_line(entry) if run is None else run.shown(entry.name, LABEL))
+    words = (entry.command, *entry.args)
+    return " ".join(words if run is None else run.shown(entry.name, LABEL))
 
 
 def container_run(argv: Sequence[str]) -> ContainerRun | None:
