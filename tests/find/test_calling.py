@@ -93,6 +93,10 @@ async def test_nothing_writes_by_the_twin_that_only_reads(lean: Gate, era: Era, 
         several = {"calls": [arguments]}
         assert "not known to only read" in await called(client, "call_read_only_tool", **several)
     assert lean.written == []
+    # The log has the tool that was refused.
+    refused, *_ = await lean.records(event="tool.call.refused")
+    name = "erase" if tool == "ledger.erase" else "write"
+    assert (refused["server"], refused["tool"], refused["via"]) == ("ledger", name, "ledger_suite")
 
 
 async def test_without_a_gate_the_twin_still_only_reads(lean: Gate) -> None:

@@ -270,6 +270,25 @@ async def test_a_suite_call_is_written_down_as_its_subtool() -> None:
     assert {(record.tool, record.via) for record in log.records} == {("files/inner", "files")}
 
 
+async def test_a_suite_call_that_is_refused_is_written_down_as_its_subtool() -> None:
+    log = MemoryAudit()
+
+    async def refuse(call: Call, _: Next) -> Outcome:
+        raise Fault(FaultCode.PERMISSION_DENIED, "approval-denied", f"no {call.tool.name}")
+
+    provider = FakeProvider(narrows=True, launch=lambda _: a_launch(server="disk"))
+    road = build_road({"fake": provider}, Visibility(), MemoryEvents(), audit=log, approval=refuse)
+    with pytest.raises(Fault):
+        await road(a_call(a_tool("files")))
+    [record] = log.records
+    assert (record.event, record.server, record.tool, record.via) == (
+        "tool.call.refused",
+        "disk",
+        "files/inner",
+        "files",
+    )
+
+
 # With the real log
 
 

@@ -119,6 +119,22 @@ async def test_what_cannot_be_started_is_a_fault_that_names_the_cause_and_no_pat
     assert str(tmp_path) not in f"{fault.message}{fault.hint}{fault.details}"
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("no-such-program", "install it, or give its full path as `command`"),
+        ("/opt/notes/bin/no-such", "there is no file at the path that is its `command`"),
+    ],
+)
+async def test_nobody_is_told_to_give_the_path_that_they_gave(
+    command: str, hint: str, tmp_path: Path
+) -> None:
+    spec = SpawnSpec(argv=(command,), cwd=str(tmp_path), env={"PATH": "/nowhere"})
+    with pytest.raises(Fault) as caught:
+        await spawn(spec, reaper=Reaper(), timeout_s=PATIENCE)
+    assert hint in caught.value.hint
+
+
 @requirement("S2.79")
 async def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_process(
     tmp_path: Path,

@@ -1,11 +1,13 @@
 """What a daemon that is killed takes along, and what it does not."""
 
+import asyncio
 import os
 import signal
 
-from receipts.ground import Post, Rude, begin, call, client_of, repeats, said
+from receipts.ground import Post, Rude, asked, begin, call, client_of, repeats, said
 from support.daemons import daemon_pid
 from support.processes import until_gone, until_true
+from support.workspace import server
 
 
 async def kill(post: Post) -> None:
@@ -93,6 +95,48 @@ async def test_calls_of_an_earlier_daemon_are_told_by_the_audit_log(post: Post) 
         assert f"call `{first.id}` of `post` ended with `ok`" in ended.err
         async with client_of(post) as client:
             assert "post_suite" in await client.tools()
+
+
+async def test_a_call_whose_question_was_open_is_told_not_to_have_run(post: Post) -> None:
+    post.workspace.config_toml("guard = true\n", scope="home")
+    async with client_of(post) as client:
+        begin(client, text="a")
+        await asked(post)
+        (waiting,) = await post.until_calls("waiting")
+        # Already while it waits, under its own name.
+        assert (waiting.suite, waiting.tool) == ("post_suite", "post")
+        # Records are written in groups.
+        async with asyncio.timeout(30):
+            while "approval.requested" not in (await post.type("audit", "show", waiting.id)).out:
+                pass
+        await kill(post)
+    calls = (await post.type("calls", "--json")).report["calls"]
+    assert [(each["id"], each["tool"], each["state"]) for each in calls] == [
+        (waiting.id, "post", "not run")
+    ]
+    told = await post.type("result", waiting.id)
+    assert "was not run: its daemon ended while a person was asked" in told.err
+    assert post.done == []
+
+
+async def test_what_commands_asked_suites_themselves_is_shown_to_who_wants_it(post: Post) -> None:
+    post.answer()
+    async with client_of(post) as client:
+        assert await said(client, begin(client, text="a")) == "posted: a"
+        assert (await post.type("introspect", "post")).code == 0
+        shown = (await post.type("calls", "--json")).report["calls"]
+        assert [each["tool"] for each in shown] == ["post"]
+        whole = (await post.type("calls", "--own", "--json")).report["calls"]
+        assert [each["tool"] for each in whole] == ["post", "post_suite"]
+
+
+async def test_a_missing_program_is_told_by_its_reason(post: Post) -> None:
+    post.workspace.mcp_json({"gone": server(["/no/such/program"])})
+    async with client_of(post):
+        assert (await post.type("call", "gone", "look")).code != 0
+        (gone,) = (await post.type("calls", "--json")).report["calls"]
+        assert (gone["state"], gone["reason"]) == ("internal", "spawn-failed")
+        assert "spawn-failed" in (await post.type("calls")).out
 
 
 async def test_a_new_daemon_says_since_when_it_keeps_what_servers_print(post: Post) -> None:

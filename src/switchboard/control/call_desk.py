@@ -18,6 +18,10 @@ from switchboard.core.stores import AuditStore
 from switchboard.receipts.book import CallBook
 
 _NOTHING = Raw(b"null")
+# How commands of ours call themselves, before the version.
+_OURS = "switchboard "
+# Of a call whose question was open when its daemon was ended.
+NOT_RUN = "not run"
 
 
 # All that ended lately, by their ids; of most there is nothing else to tell.
@@ -37,7 +41,8 @@ class CallStatus(Struct, frozen=True, kw_only=True):
     came_at: float
     ended_at: float = 0.0
     # `queued`, `waiting` for a person, `working`; then `ok`, `error`, or the code of a fault;
-    # `unknown` where the process that ran it was ended meanwhile.
+    # `unknown` where the process that ran it was ended meanwhile, `not run` where a person was
+    # being asked.
     state: str
     reason: str = ""
     # Where its time went: before the work, the work, persons who were asked.
@@ -179,6 +184,13 @@ async def _unknown(call_id: str, audit: AuditStore) -> Fault:
             # Not in the sentence: only who shows it knows the clock of who reads it.
             details={"ended_at": ended.ended or ended.ts},
         )
+    if b'"approval.requested"' in events and b'"approval.decided"' not in events:
+        return Fault(
+            FaultCode.NOT_FOUND,
+            "not-run",
+            f"call `{call_id}` was not run: its daemon ended while a person was asked",
+            hint="make the call again",
+        )
     hint = f"switchboard audit show {call_id}" if rows else "switchboard calls"
     return Fault(
         FaultCode.NOT_FOUND, "no-result", f"nothing is kept of a call `{call_id}`", hint=hint
@@ -206,6 +218,8 @@ def _matching(calls: Iterable[CallStatus], request: CallsRequest) -> Iterator[Ca
             continue
         names = (each.tool, each.suite, f"{each.suite}.{each.tool}")
         if request.tool and not any(fnmatch.fnmatch(name, request.tool) for name in names):
+            continue
+        if not request.own and each.client.startswith(_OURS) and each.suite == each.tool:
             continue
         if request.running and (each.has_ended or each.state == "unknown"):
             continue

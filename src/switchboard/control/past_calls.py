@@ -6,7 +6,7 @@ from contextlib import aclosing
 from datetime import datetime
 
 from switchboard.audit.filter import record_in
-from switchboard.control.call_desk import CallList, CallStatus, wanted_calls
+from switchboard.control.call_desk import NOT_RUN, CallList, CallStatus, wanted_calls
 from switchboard.control.requests import CallsRequest
 from switchboard.core.audit import AuditRecord
 from switchboard.core.stores import AuditStore
@@ -18,6 +18,7 @@ _MOST_ROWS = 4_000
 # longer believed that it is the same.
 _LONGEST_S = 86_400.0
 _ENDS = frozenset({"tool.call.finished", "tool.call.refused"})
+_ASKED = "approval.requested"
 UNKNOWN = "unknown"
 
 
@@ -44,14 +45,19 @@ async def with_past(known: CallList, audit: AuditStore, request: CallsRequest) -
 def _status(record: AuditRecord) -> CallStatus | None:
     """What a record says of its call, if it says anything."""
     has_ended = record.event in _ENDS
-    if not has_ended and (record.event != "tool.call.started" or record.pid == os.getpid()):
+    is_open = record.event in ("tool.call.started", _ASKED)
+    if not has_ended and (not is_open or record.pid == os.getpid()):
         # Of what this process began it knows itself whether it has ended.
         return None
     queue_s, human_s = (record.queue_ms or 0) / 1000, (record.human_ms or 0) / 1000
     began_at = _moment(record.started or record.ts)
     state = {"tool_error": "error"}.get(record.status, record.status)
     if not has_ended:
-        state = "working" if _goes_on(record.pid, began_at) else UNKNOWN
+        goes_on = _goes_on(record.pid, began_at)
+        was_asked = record.event == _ASKED
+        state = ("waiting" if was_asked else "working") if goes_on else UNKNOWN
+        # A decided one has a newer record.
+        has_ended, state = (True, NOT_RUN) if was_asked and not goes_on else (False, state)
     return CallStatus(
         id=record.correlation_id,
         session=record.session_id,

@@ -182,6 +182,8 @@ class CallsRequest(ControlRequest, frozen=True, kw_only=True, tag="calls"):
     undelivered: bool = False
     # Also those that only the audit log remembers, as after a new daemon has begun.
     past: bool = False
+    # Also those by which commands of ours asked suites what they have.
+    own: bool = False
     # 0 for all of them.
     last: int = 20
 

@@ -13,6 +13,7 @@ from switchboard.pipeline.gates.audit import AuditGates
 from switchboard.pipeline.gates.boundary import BoundaryGate
 from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.pipeline.gates.limits import LimitsGate
+from switchboard.pipeline.gates.naming import NamingGate
 from switchboard.pipeline.gates.narrowing import NarrowingGate
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.gates.reading import ReadingGate
@@ -42,6 +43,10 @@ def build_road(
     log = AuditGates(audit) if audit is not None else None
     repeats, inheritance = receipts if receipts is not None else (None, None)
     results = _keeping(*kept) if kept is not None else None
+    naming = NamingGate(
+        *((calls.under_way,) if calls is not None else ()),
+        *((log.known,) if log is not None else ()),
+    )
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         BoundaryGate(events, hide, calls),
@@ -53,8 +58,11 @@ def build_road(
         ArgumentsGate(),
         # From here on a suite call is the exact subtool with its own arguments.
         NarrowingGate(providers, events),
+        # Before and after it is placed: whatever refuses it, that tool was refused.
+        naming,
         # What will run, where. An approval shows this, so it comes before.
         PlacementGate(providers),
+        naming,
         # As the approval judges it, and before a person is asked in vain.
         ReadingGate(),
         # After it is known what will run: the same, sent again in the

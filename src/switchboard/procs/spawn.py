@@ -292,7 +292,13 @@ def _fault_from_os_error(spec: SpawnSpec, error: OSError) -> Fault:
         message, hint = "its working directory does not exist", "create it or correct the entry"
     elif missing:
         message = f"the command `{_named(spec.argv[0])}` was not found"
-        hint = words_in_command(spec.argv[0]) or "install it, or give its full path as `command`"
+        # A path says where it should be: to give it once more helps nobody.
+        is_path = os.sep in spec.argv[0]
+        hint = words_in_command(spec.argv[0]) or (
+            "there is no file at the path that is its `command`: install it, or correct the path"
+            if is_path
+            else "install it, or give its full path as `command`"
+        )
     elif isinstance(error, PermissionError):
         message = f"the command `{_label(spec)}` may not be executed"
         hint = "make the file executable"

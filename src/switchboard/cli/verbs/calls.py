@@ -18,6 +18,7 @@ from switchboard.cli.verbs.parts.trusting.consent import check_reader
 from switchboard.control.call_desk import CallStatus
 from switchboard.control.past_calls import UNKNOWN
 from switchboard.control.requests import CallsRequest
+from switchboard.core.faults import FaultCode
 from switchboard.core.stamps import stamped
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
@@ -37,13 +38,15 @@ USAGE = Usage(
         Option(name="tool", value="NAME", about="only this tool or suite; `*` stands for anything"),
         Option(name="running", about="only those that have not ended"),
         Option(name="undelivered", about="only those whose answer nobody is known to have"),
+        Option(name="own", about="also those by which commands of ours asked what servers have"),
     ),
     details=(
         "QUEUE is what passed before the work began, HUMAN what persons took who were asked.\n"
         "ANSWER says how far it got: `delivered` is read by the client, `sent` not seen to be,\n"
         "`kept` waits for `switchboard result ID` and for the same call sent again.\n"
         "Calls of before this daemon are read from the audit log, which a guarded surface writes;\n"
-        "`unknown` is one whose daemon was ended before it was done.\n"
+        "`unknown` is one whose daemon was ended before it was done, `not run` one whose daemon\n"
+        "was ended while a person was asked.\n"
         "Calls of all workspaces are shown, unless `--workspace` names one. It is refused where a\n"
         "client or an agent of Switchboard has started it."
     ),
@@ -68,7 +71,7 @@ class ListedCall(Struct, frozen=True, kw_only=True):
     # Empty for one that goes on.
     ended_at: str = ""
     # `queued`, `waiting`, `working`; then `ok`, `error`, or the code of a fault; `unknown` where
-    # the process that ran it was ended meanwhile.
+    # the process that ran it was ended meanwhile, `not run` where a person was being asked.
     state: str
     reason: str = ""
     # Where its time went: before the work, the work, persons who were asked.
@@ -129,7 +132,7 @@ class CallStepReport(Report, frozen=True, kw_only=True, tag="switchboard.call-st
     def lines(self, style: Style) -> Iterator[str]:
         call = self.call
         words = [style.dim(_shown_time(call.ended_at or call.came_at)), style.bold(call.name)]
-        words += [_marked(call, style, call.state), call.id]
+        words += [_marked(call, style, _state(call)), call.id]
         if call.ended_at:
             spans = (("queue", call.queue_s), ("work", call.work_s), ("human", call.human_s))
             words += [f"{name} {took(span)}" for name, span in spans if took(span) != "-"]
@@ -147,6 +150,7 @@ def run(request: CommandRequest) -> Report:
         tool=arguments.one("tool") or "",
         running=arguments.has("running"),
         undelivered=arguments.has("undelivered"),
+        own=arguments.has("own"),
         past=not arguments.has("follow"),
         last=int(last),
     )
@@ -180,7 +184,7 @@ def _rows(calls: Sequence[ListedCall], style: Style) -> Iterator[str]:
     rows = [
         (
             *(each.id, _shown_time(each.came_at), each.client or "-", each.name),
-            each.state,
+            _state(each),
             *(took(each.queue_s), took(each.work_s), took(each.human_s)),
             _answer(each),
         )
@@ -201,6 +205,11 @@ def _rows(calls: Sequence[ListedCall], style: Style) -> Iterator[str]:
         ends=(3,),
         paint=painted,
     )
+
+
+def _state(call: ListedCall) -> str:
+    """How it stands, or why it failed where the code says nothing of that."""
+    return call.reason if call.state == FaultCode.INTERNAL and call.reason else call.state
 
 
 def _shown_time(stamp: str) -> str:

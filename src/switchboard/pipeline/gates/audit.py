@@ -35,17 +35,21 @@ class AuditGates:
         self._short = Timers(self._loop, self._still_runs)
         # The calls that have begun, by their ids.
         self._running: dict[str, _Running] = {}
+        # All that are on the road, as exactly as they are known.
+        self.known: dict[str, Call] = {}
 
     async def ends(self, call: Call, proceed: Next, /) -> Outcome:
         """The outer gate. A call that never began was refused; the client is told its id."""
+        self.known[call.id] = call
         try:
             outcome = await proceed(call)
         except Fault as fault:
             if call.id in self._running:
                 self._end(call, fault.code, fault.reason, figures_in(fault.details))
             else:
+                exact = self.known[call.id]
                 times = call.clock.times(call.began_at, time.monotonic())
-                self._log.post(partial(self._records.refused, call, fault, time.time_ns(), times))
+                self._log.post(partial(self._records.refused, exact, fault, time.time_ns(), times))
             raise
         except asyncio.CancelledError as cancelled:
             figures = figures_in(cancelled.details) if isinstance(cancelled, Interrupted) else None
@@ -55,6 +59,8 @@ class AuditGates:
         except Exception:
             self._end(call, FaultCode.INTERNAL, "unexpected")
             raise
+        finally:
+            del self.known[call.id]
         if outcome.repeats:
             self._log.post(partial(self._records.repeated, call, outcome.repeats, time.time_ns()))
             return outcome

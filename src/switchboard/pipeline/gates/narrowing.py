@@ -21,6 +21,11 @@ class NarrowingGate:
             narrowed = await self._providers[narrowed.tool.provider].narrow(narrowed)
         if narrowed is not call:
             self._events.emit(
-                CallNarrowed(call_id=call.id, suite=call.tool.name, tool=narrowed.tool.name)
+                # The suite itself, also where the call came by a tool that calls any of them.
+                CallNarrowed(
+                    call_id=call.id,
+                    suite=(narrowed.via or call.tool).name,
+                    tool=narrowed.tool.name,
+                )
             )
         return await proceed(narrowed)
