@@ -22,6 +22,10 @@ def test_a_person_is_told_once_what_is_on_and_how_to_go_without(unasked: Workspa
     first = on_terminal(unasked, "list", env={})
     assert WORDS in first
     assert "guard = false" in first
+    # Whole words in each row, and nothing of a version that a new user never had.
+    assert all(len(row) <= 80 for row in first.splitlines())
+    assert "version" not in first
+    assert " into ~/" in " ".join(first.split())
     assert WORDS not in on_terminal(unasked, "list", env={})
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from cli.commands import SCHEMAS
 from switchboard.cli.table import VERBS
+from switchboard.cli.verbs.events import EventReport
 from switchboard.cli.verbs.parts.report_schemas import main, report_schemas, schema_text
+from switchkit.cli.style import Style
 
 
 def test_the_committed_schemas_are_current() -> None:
@@ -36,3 +38,9 @@ def test_every_verb_has_a_report() -> None:
     reports = {name.split(".")[0].split("-")[0] for name in report_schemas()}
     # What a client launches speaks MCP, and reports nothing.
     assert set(VERBS) - {"mcp", "bridge", "codex", "natural"} <= reports
+
+
+def test_spans_of_events_are_told_in_thousandths() -> None:
+    event = {"at": 1.0, "event": "CallFinished", "tool": "x", "duration_s": 1.428000000000111}
+    [line] = EventReport(event=event).lines(Style())
+    assert line.endswith(" tool=x duration_s=1.428")

@@ -463,3 +463,17 @@ def test_a_server_that_is_left_out_cannot_be_trusted_as_it_is(workspace: Workspa
     assert everything.code == 0
     assert "left out: Time: " in everything.err
     assert "not trusted yet" not in everything.err
+
+
+def test_a_name_that_nobody_has_lists_each_server_once(workspace: Workspace) -> None:
+    workspace.mcp_json({"docs": server(["true"])}, scope="home")
+    told = switchboard(workspace, "introspect", "nothing-like-it")
+    assert "known: `docs`" in told.err
+    assert "docs_suite" not in told.err
+    assert "did you mean `docs_suite`?" in switchboard(workspace, "introspect", "doc_suite").err
+
+
+def test_what_is_said_of_a_broken_file_holds_for_a_running_daemon(workspace: Workspace) -> None:
+    (workspace.home / "mcp.json").write_text("{", "utf-8")
+    told = switchboard(workspace, "list").err
+    assert "a daemon that runs already goes on with what they said before" in told

@@ -203,3 +203,26 @@ def test_status_says_which_board_a_server_does_not_run_for_and_how_old_an_error_
     assert "github of board 2 has a process of its own because of LANG" in lines
     assert any(line.endswith("2 min ago: it went") for line in lines)
     assert sum("NO_PROXY" in line for line in lines) == 1
+
+
+def test_status_names_few_of_many_variables_that_keep_a_server_apart() -> None:
+    board = BoardStatus(
+        number=1, workspace="/w", config="", servers=1, tools=1, sessions=1, age_s=1
+    )
+    many = tuple(f"CERT_{number}" for number in range(13))
+    child = replace(CHILD, name="far", boards=(1,), apart=many, last_error="")
+    daemon = replace(little_known(1, ""), boards=(board,), children=(child,))
+    lines = list(StatusReport(is_running=True, home="/h", daemon=daemon).lines(Style(columns=0)))
+    told = "because of CERT_0, CERT_1, CERT_2, CERT_3 and 9 more"
+    assert any(line.endswith(told) for line in lines)
+
+
+def test_status_tells_the_whole_reason_of_a_failure_and_where_more_of_it_is() -> None:
+    reason = "it ended before it answered: " + "a long reason " * 10 + "and its end"
+    failed = replace(CHILD, name="github", is_running=False, pid=0, last_error=reason)
+    daemon = replace(little_known(1, ""), children=(failed,))
+    report = StatusReport(is_running=True, home="/h", daemon=daemon, is_verbose=True)
+    assert any(reason in line for line in report.lines(Style(columns=0)))
+    notes = list(report.notes(Style(columns=80)))
+    assert any(reason in note for note in notes)
+    assert "hint: switchboard logs github" in notes

@@ -129,7 +129,9 @@ def test_a_server_that_one_writes_is_trusted_with_its_later_changes(workspace: W
     shown = _at_terminal(workspace, "trust", "--dev", "s", answer="y")
     assert shown.code == 0, shown.out
     question = shown.out.partition("[y/N]")[0]
-    assert "an agent too, decides what it runs" in question
+    told = " ".join(question.split())
+    assert "an agent too, decides what it runs" in told
+    assert ": a change asks again" not in told
     workspace.write("server.sh", "exec cat")
     assert _state(workspace) == "trusted"
     assert "`s` is trusted with --dev" in switchboard(workspace, "trust", env=UNTRUSTING).err

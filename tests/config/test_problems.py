@@ -3,7 +3,14 @@
 import pytest
 
 from support.requirements import attack
-from switchboard.config.problems import ConfigInvalid, Problem, render_problems, shown_path
+from switchboard.config.problems import (
+    ConfigInvalid,
+    Problem,
+    place,
+    render_problems,
+    shown_path,
+)
+from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchkit.suggest import did_you_mean
 
 
@@ -29,6 +36,17 @@ def test_paths_are_shown_from_the_workspace_or_the_home_of_the_user() -> None:
     assert shown_path("/u/a", workspace="/w", user_home="/u") == "~/a"
     assert shown_path("/wide/a", workspace="/w", user_home="/u") == "/wide/a"
     assert shown_path("/etc/a", workspace="/", user_home="") == "/etc/a"
+
+
+@pytest.mark.parametrize(("column", "shown"), [(0, "f:42"), (7, "f:42:7")])
+def test_a_column_that_is_not_known_is_not_shown(column: int, shown: str) -> None:
+    assert place(Problem(path="f", line=42, column=column, message="bad")) == shown
+
+
+def test_a_key_that_is_written_twice_is_named() -> None:
+    with pytest.raises(TomlInvalid, match="the key `guard` is already there") as caught:
+        read_toml("a = 1\nguard = true\nguard = false\n")
+    assert caught.value.line == 3
 
 
 def test_one_problem_is_not_two_problems() -> None:

@@ -74,3 +74,26 @@ async def test_clients_notice_nothing_but_new_tools(workspace: Workspace, tmp_pa
         finally:
             watching.terminate()
             await watching.wait()
+
+
+async def test_who_watches_a_server_of_a_workspace_is_told_that_a_change_ends_the_trust(
+    workspace: Workspace,
+) -> None:
+    _write(workspace.root / "mine.py", "first")
+    workspace.mcp_json({"mine": server([sys.executable, "mine.py"])})
+    watching = await asyncio.create_subprocess_exec(
+        *workspace.command("watch", "mine"),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env=workspace.env,
+        cwd=workspace.root,
+    )
+    try:
+        assert watching.stderr is not None
+        async with asyncio.timeout(_PATIENCE):
+            told = [(await watching.stderr.readline()).decode() for _ in range(3)]
+        assert told[1] == "a change of its code ends the trust in `mine`, which then waits for it\n"
+        assert told[2] == "hint: switchboard trust --dev mine\n"
+    finally:
+        watching.kill()
+        await watching.wait()

@@ -148,5 +148,5 @@ async def test_a_new_daemon_says_since_when_it_keeps_what_servers_print(post: Po
         assert "post_suite" in await client.tools()
         shown = await post.type("logs", "post", "-n", "5")
     assert shown.code == 0, shown.err
-    assert "it runs since 2" in shown.err
+    assert "it has been running since 2" in shown.err
     assert "daemon" in shown.err.partition("how they ended is in ")[2].splitlines()[0]

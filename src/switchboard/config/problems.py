@@ -105,7 +105,10 @@ def place(problem: Problem, *, workspace: str = "", user_home: str = "") -> str:
     where = shown_path(problem.path, workspace=workspace, user_home=user_home)
     if problem.line and problem.near:
         return f"{where}, near line {problem.line}"
-    return f"{where}:{problem.line}:{problem.column}" if problem.line else where
+    if not problem.line:
+        return where
+    # Of some problems only the line is known.
+    return f"{where}:{problem.line}" + (f":{problem.column}" if problem.column else "")
 
 
 def render_problems(

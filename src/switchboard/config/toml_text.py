@@ -12,6 +12,7 @@ from switchboard.config.key_positions import KeyPath, Spot, is_deeper, spot_at
 from switchkit.toml_positions import Statement, Values, by_place, nearest, statements
 
 # Compiled on first use: most TOML is valid.
+_AGAIN = "Cannot overwrite a value"
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 
 
@@ -52,6 +53,8 @@ def read_toml(text: str) -> tuple[dict[str, Any], "TomlSpots"]:
         at = re.search(_AT, words)
         message = words[: at.start()] if at else words
         message = "not valid TOML: " + message[:1].lower() + message[1:]
+        if at and at[1] and words.startswith(_AGAIN) and (key := _key_at(text, int(at[1]))):
+            message = f"not valid TOML: the key `{key}` is already there"
         if at and at[1]:
             raise TomlInvalid(message, int(at[1]), int(at[2])) from None
         spot = spot_at(text, len(text.rstrip()))
@@ -59,6 +62,12 @@ def read_toml(text: str) -> tuple[dict[str, Any], "TomlSpots"]:
     if is_deeper(tree, _MOST_DEPTH):
         raise TomlInvalid("the value is nested too deep", 1, 1)
     return tree, TomlSpots(text)
+
+
+def _key_at(text: str, line: int) -> str:
+    """The key that is written in a line; nothing if none is."""
+    key, is_key, _ = text.split("\n")[line - 1].partition("=")
+    return key.strip() if is_key else ""
 
 
 def _check_keys(text: str) -> None:

@@ -7,7 +7,7 @@ from switchboard.config.problems import place
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import BrokenFile, Settings
 from switchboard.settings.validate import RENAME, shown_name
-from switchkit.suggest import suggestion
+from switchkit.suggest import did_you_mean, suggestion
 
 
 def suite_for(settings: Settings, wanted: str) -> str:
@@ -45,7 +45,9 @@ def suite_for(settings: Settings, wanted: str) -> str:
         raise _may_be_in(settings.broken, wanted, settings)
     waiting = (entry.name for entry in settings.untrusted)
     omitted = (omission.entry.name for omission in settings.omitted)
-    raise no_server(wanted, (*suites, *suites.values(), *waiting, *omitted))
+    servers = (*suites.values(), *waiting, *omitted)
+    # A suite is its server by another name: both are meant, one of them is listed.
+    raise no_server(wanted, (*suites, *servers) if did_you_mean(wanted, suites) else servers)
 
 
 def _may_be_in(broken: Iterable[BrokenFile], wanted: str, settings: Settings) -> Fault:

@@ -79,13 +79,16 @@ def _dated(event: dict[str, Any]) -> dict[str, Any]:
     return {**event, "time": stamped(float(event["at"]))}
 
 
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        # Nobody reads more than thousandths.
+        value = round(value, 3)
+    return value if isinstance(value, str) else as_json(value)
+
+
 def _shown(event: dict[str, Any], style: Style) -> str:
     named = {"at", "time", "event", "workspace"}
-    rest = " ".join(
-        f"{name}={value if isinstance(value, str) else as_json(value)}"
-        for name, value in event.items()
-        if name not in named
-    )
+    rest = " ".join(f"{name}={_value(value)}" for name, value in event.items() if name not in named)
     seconds = float(event["at"])
     clock = time.strftime("%H:%M:%S", time.localtime(seconds)) + f".{int(seconds * 1000) % 1000:03}"
     return f"{style.dim(clock)} {style.bold(str(event['event']))} {rest}"

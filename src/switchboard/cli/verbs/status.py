@@ -1,5 +1,6 @@
 """`switchboard status`: who is connected to the daemon, and what runs behind it."""
 
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 
@@ -42,6 +43,8 @@ _HOUR_S = 3600
 _DAY_S = 86400
 _MB = 1024 * 1024
 _ERROR_CHARS = 60
+# Of variables that keep processes apart so many are named.
+_MOST_NAMES = 4
 
 
 class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"):
@@ -91,6 +94,12 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
                     f" {hosts}: what you change, restart or start here does not reach them"
                 )
                 yield hint(style, "switchboard daemon restart")
+        failed = [
+            child for daemon in self.daemons for child in daemon.children if _has_failed(child)
+        ]
+        for name, child in {child.name: child for child in failed}.items():
+            yield f"{name}: {_error(child, whole=True)}"
+            yield hint(style, f"switchboard logs {shlex.quote(name)}")
         runs = [run for daemon in self.daemons for run in daemon.runs]
         asking = sum(run.state == "asking" for run in runs)
         if asking:
@@ -244,6 +253,10 @@ def _child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[str]:
         yield hint(style, "switchboard status --verbose")
 
 
+def _has_failed(child: ChildStatus) -> bool:
+    return bool(child.last_error) and not child.is_running
+
+
 def _error(child: ChildStatus, *, whole: bool = False) -> str:
     """What went wrong last, and how long ago."""
     if not child.last_error:
@@ -291,7 +304,8 @@ def _all_child_rows(children: Sequence[ChildStatus], style: Style) -> Iterator[s
             _span(each.age_s) if each.is_running else "-",
             _memory(each.memory_bytes) if each.pid else "-",
             str(each.calls),
-            _error(each),
+            # A pipe has room for all of it.
+            _error(each, whole=not style.columns),
         )
         for each in children
     ]
@@ -311,8 +325,9 @@ def _apart_lines(daemon: DaemonStatus, style: Style) -> Iterator[str]:
     for (boards, by), names in apart.items():
         of = f" of {boards}" if boards else ""
         have = "has a process of its own" if len(names) == 1 else "have processes of their own"
-        why = f"because of {', '.join(by)}" if by else "for the same reason"
-        yield f"{', '.join(names)}{of} {have} {why}"
+        more = f" and {len(by) - _MOST_NAMES} more" if len(by) > _MOST_NAMES else ""
+        told = f"because of {', '.join(by[:_MOST_NAMES])}{more}"
+        yield f"{', '.join(names)}{of} {have} {told if by else 'for the same reason'}"
     if apart:
         yield hint(style, '`share = "loose"` in an entry has all sessions use one process of it')
 

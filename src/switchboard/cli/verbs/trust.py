@@ -202,7 +202,7 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
     is_dev = request.arguments.has("dev")
     if is_dev and (other := next((each for each in waiting if each.kind != "server"), None)):
         raise UsageError(f"`{other.name}` is no server, and `--dev` is for those", "leave it out")
-    shown = [replace(each, details=(*each.details, DEV)) for each in waiting] if is_dev else waiting
+    shown = [_for_developers(each) for each in waiting] if is_dev else waiting
     offer = _offer(settings, shown, with_folder=with_folder)
     if not (offer.entries or offer.folder):
         return Done()
@@ -214,6 +214,11 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
         settings.home, settings.workspace, identity=offer.folder
     )
     return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
+
+
+def _for_developers(item: TrustItem) -> TrustItem:
+    """The item as it would be trusted: its files may change."""
+    return replace(item, details=(*item.details, DEV), files=())
 
 
 def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -> Done:

@@ -40,7 +40,7 @@ def _noticed(request: CommandRequest, settings: Settings) -> Settings:
         # No client that waits for its listing reads along.
         from switchboard.cli.guard_notice import tell_once  # noqa: PLC0415
 
-        tell_once(settings.home, request.talk.say)
+        tell_once(settings.home, request.talk.style, request.talk.say)
     return settings
 
 

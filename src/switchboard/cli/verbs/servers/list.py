@@ -117,7 +117,10 @@ class ListReport(Report, frozen=True, kw_only=True, tag="switchboard.list/1"):
                 yield hint(style, "switchboard add NAME -- COMMAND")
         yield from (f"{style.red('error:')} {each}" for each in self.problems[:_MOST])
         if self.problems:
-            yield "files with errors are left out; everything else is used"
+            yield (
+                "files with errors are left out here; a daemon that runs already goes on with what"
+                " they said before"
+            )
         warnings = self._other_warnings()
         yield from (f"{style.yellow('warning:')} {each}" for each in warnings[:_MOST])
         if self.problems or warnings:

@@ -79,8 +79,8 @@ class ServerLogReport(Report, frozen=True, kw_only=True, tag="switchboard.logs/1
             yield f"the daemon has not started `{self.name}` yet"
             if self.since:
                 yield (
-                    f"it runs since {local_time(self.since)}; what servers printed before is not"
-                    f" kept, and how they ended is in {style.paths(self.daemon_log)}"
+                    f"it has been running since {local_time(self.since)}; what servers printed"
+                    f" before is not kept, and how they ended is in {style.paths(self.daemon_log)}"
                 )
             yield hint(style, f"switchboard introspect {self.name}")
 

@@ -1,11 +1,13 @@
 """`switchboard watch`: a server under development is started anew whenever its files change."""
 
 import os
+import shlex
 import threading
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from switchboard.children.schema import ServerEntry
+from switchboard.cli.render import hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
@@ -78,6 +80,12 @@ def run(request: CommandRequest) -> Report:
     seen = _look(roots)
     where = ", ".join(request.talk.style.paths(each) for each in roots)
     request.talk.say(f"watching {counted(len(seen), 'file')} in {where}; Ctrl-C ends it")
+    if entry.seal is not None and not entry.seal.is_dev:
+        style = request.talk.style
+        request.talk.say(
+            f"a change of its code ends the trust in `{name}`, which then waits for it"
+        )
+        request.talk.say(hint(style, f"switchboard trust --dev {shlex.quote(name)}"))
     pause = threading.Event()
     while True:
         pause.wait(_LOOK_S)
