@@ -74,6 +74,14 @@ def test_what_fits_nothing_is_an_error_that_says_what_would(
     assert (refused.value.message, refused.value.hint) == (message, hint)
 
 
+def test_what_the_tool_needs_is_asked_for_before_anybody_else_is_asked() -> None:
+    schema = {**SCHEMA, "required": ["text", "count"]}
+    with pytest.raises(Fault, match="`wipe` needs the argument `count`") as caught:
+        typed_arguments(["text=a"], schema, "wipe")
+    assert caught.value.hint == "count=VALUE"
+    assert typed_arguments(["text=a"], schema, "wipe", {"count": 1}) == {"text": "a", "count": 1}
+
+
 def test_a_schema_that_says_nothing_takes_text() -> None:
     assert typed_arguments(["a=1", "b:=1"], {}, "tool") == {"a": "1", "b": 1}
 

@@ -148,6 +148,13 @@ def test_who_types_at_a_terminal_is_asked_there(mixed: Workspace, typed: str, co
     assert (mixed.root / "touched").exists() == (code == 0)
 
 
+def test_nobody_is_asked_about_a_call_that_lacks_what_its_tool_needs(mixed: Workspace) -> None:
+    with at_terminal(mixed, "call", "one", "add") as (terminal, process):
+        terminal.reads_until("`add` needs the argument `a`")
+        assert "[y/N]" not in terminal.shown
+    assert process.returncode != 0
+
+
 @attack("A2")
 def test_what_the_console_decides_is_not_asked_at_the_command(mixed: Workspace) -> None:
     mixed.config_toml(GUARDED + 'approval_channel = "console"\n' + WRITES, scope="home")

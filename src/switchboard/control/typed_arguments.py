@@ -43,7 +43,12 @@ def typed_arguments(
             raise _mistake(f"`{key}` is given twice")
         else:
             typed[key] = value
-    return {**given, **typed}
+    whole = {**given, **typed}
+    required = schema.get("required")
+    for name in cast("list[Any]", required) if isinstance(required, list) else ():
+        if isinstance(name, str) and name not in whole:
+            raise _mistake(f"`{tool}` needs the argument `{name}`", f"{name}=VALUE")
+    return whole
 
 
 def _read(key: str, text: str, wanted: Schema, root: Schema) -> tuple[Any, bool]:

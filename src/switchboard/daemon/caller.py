@@ -85,7 +85,8 @@ class Caller:
             ):
                 suite, tool, _ = _wanted(board, settings, request)
                 self._use(request, suite, tool)
-                if request.pairs:
+                # Nobody is asked about a call that cannot work.
+                if request.pairs or (asker is not None and suite and tool):
                     request = await self._typed(board, suite, tool, request)
                 _, _, arguments = _wanted(board, settings, request)
                 with self._attended(settings, suite, tool, asker, hear):
