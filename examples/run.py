@@ -1,8 +1,8 @@
 """What `make run` shows: Switchboard on `examples/workspace`, from the first look to real clients.
 
 It trusts the example's servers, counts what their suites save, talks to `switchboard mcp` as a
-client does, and leaves a Streamable HTTP endpoint running until Ctrl-C. Everything that it writes
-lies in `.run/`, or where `EXAMPLE_STATE` says.
+client does, and leaves a Streamable HTTP endpoint and the page running until Ctrl-C. Everything
+that it writes lies in `.run/`, or where `EXAMPLE_STATE` says.
 """
 
 import argparse
@@ -83,7 +83,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         demonstrate()
-        serve((options.port,) if options.port else usual_ports(), once=options.once)
+        with page() as opened:
+            ports = (options.port,) if options.port else usual_ports()
+            serve(ports, opened, once=options.once)
     except KeyboardInterrupt:
         print("\nstopped")
         return 0
@@ -116,7 +118,7 @@ def demonstrate() -> None:
         print(f"  ← {client.call('calc_suite', arguments)}")
 
 
-def serve(ports: Sequence[int], *, once: bool) -> None:
+def serve(ports: Sequence[int], opened: Json, *, once: bool) -> None:
     heading("4. Streamable HTTP")
     with serving(ports) as (server, url):
         token = (home() / "http-token").read_text("utf-8").strip()
@@ -137,11 +139,46 @@ def serve(ports: Sequence[int], *, once: bool) -> None:
         print("  [mcp_servers.switchboard]")
         print(f'  url = "{url}"')
         print(f'  bearer_token_env_var = "{TOKEN_VARIABLE}"\n')
+        tell_page(opened)
         if once:
             return
         print("Ctrl-C stops everything.", flush=True)
         code = server.wait()
     raise Failed(f"the endpoint ended with exit code {code}")
+
+
+@contextmanager
+def page() -> Generator[Json]:
+    """What `switchboard open` says, and the daemon that serves the page until the block ends."""
+    ours = environment()
+    del ours["SWITCHBOARD_IN_PROCESS"]
+    done = subprocess.run(  # noqa: S603 - our own program
+        command("open", "--no-browser", "--json"),
+        env=ours,
+        cwd=WORKSPACE,
+        capture_output=True,
+        check=False,
+    )
+    try:
+        yield json.loads(done.stdout)
+    finally:
+        subprocess.run(  # noqa: S603 - our own program
+            command("daemon", "stop"), env=ours, cwd="/", capture_output=True, check=False
+        )
+
+
+def tell_page(opened: Json) -> None:
+    heading("The page: what runs, what waits for you, what was called")
+    if not opened.get("link"):
+        print(f"  not here: {opened['message']}\n")
+        return
+    print("This link logs your browser in, once:\n")
+    print(f"  {opened['link']}\n")
+    words = ("call", "notebook", "add_note", "title=Hello", "body=from the page")
+    print("Make a call in another terminal, and look into the queue of the page:\n")
+    print(f"  {shlex.join(command(*words))}\n")
+    print("To approve it the page asks for a code, which a terminal of yours gives:\n")
+    print(f"  {shlex.join(command('open', '--code'))}\n")
 
 
 @contextmanager

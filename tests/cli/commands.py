@@ -21,7 +21,7 @@ from support.workspace import CHECKOUT, Json, Workspace
 
 PATIENCE = 60.0
 # Loses its parent before it runs the command, and notes how that ended.
-_APART = """
+APART = """
 import os, subprocess, sys, time
 above = os.getpid()
 if os.fork():
@@ -65,7 +65,7 @@ def switchboard(
     command = workspace.command(*words)
     noted = workspace.home.parent / f"apart-{uuid4().hex}"
     if apart:
-        command = [sys.executable, "-c", _APART, str(noted), *command]
+        command = [sys.executable, "-c", APART, str(noted), *command]
     done = subprocess.run(
         command,
         input=stdin,
