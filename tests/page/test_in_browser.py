@@ -138,3 +138,29 @@ async def test_an_open_page_goes_on_with_a_new_daemon(
     async with shim(workspace):
         await tab.until_text("switchboard-tests 1")
         await tab.until("document.getElementById('live').textContent === 'live'")
+
+
+async def test_twenty_tabs_of_one_browser_are_all_live(
+    workspace: Workspace, browser: Browser
+) -> None:
+    """A browser opens six connections to one server, and a stream keeps one of them."""
+    report = await asyncio.to_thread(opened, workspace)
+    first = await browser.page(report["link"])
+    await first.until_text("No client is connected")
+    tabs = [await browser.page(report["url"]) for _ in range(20)]
+    for tab in tabs:
+        await tab.until_text("No client is connected")
+        await tab.until("document.getElementById('live').textContent === 'live'")
+    async with shim(workspace):
+        for tab in (first, *tabs):
+            await tab.until_text("switchboard-tests 1")
+        # Whoever reads for all of them goes, and another one does.
+        await first.close()
+        async with waiting_call(workspace) as (_, process):
+            for tab in tabs:
+                await tab.until("document.title === '(1) Switchboard'")
+            await tabs[0].go(report["url"] + "#queue")
+            await tabs[0].click("[data-act=deny]")
+            for tab in tabs:
+                await tab.until("document.title === 'Switchboard'")
+        assert process.returncode != 0

@@ -41,60 +41,80 @@ export async function logout() {
   localStorage.removeItem(KEY);
 }
 
-// Follow what happens for ever. `hear` gets lists of events, or nothing when all has to be asked anew.
-export function follow(hear, tell) {
-  let last = "", wait = 250, reading, again;
-
-  const connect = async () => {
-    const ended = new AbortController();
-    reading = ended;
-    let watch;
-    const alive = () => { clearTimeout(watch); watch = setTimeout(() => ended.abort(), SILENCE_MS); };
-    try {
-      alive();
-      const answer = await fetch("/page/events", { headers: headers({ accept: "text/event-stream", "last-event-id": last }), signal: ended.signal });
-      if (answer.status === 401) { tell("out"); return; }
-      if (!answer.ok) throw new Error(answer.status);
-      tell("live");
-      wait = 250;
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      let text = "";
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        alive();
-        text += value;
-        let end;
-        while ((end = text.indexOf("\n\n")) >= 0) {
-          take(text.slice(0, end));
-          text = text.slice(end + 2);
-        }
+// One stream of events, read until it ends or falls silent. Says why it ended.
+async function read(last, ended, take, alive) {
+  let watch;
+  const noted = () => { clearTimeout(watch); watch = setTimeout(() => ended.abort(), SILENCE_MS); alive(); };
+  try {
+    noted();
+    const answer = await fetch("/page/events", { headers: headers({ accept: "text/event-stream", "last-event-id": last }), signal: ended.signal });
+    if (answer.status === 401) return "out";
+    if (!answer.ok) return "off";
+    take({ state: "live" });
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return "off";
+      noted();
+      text += value;
+      let end;
+      while ((end = text.indexOf("\n\n")) >= 0) {
+        const lines = text.slice(0, end).split("\n");
+        text = text.slice(end + 2);
+        const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("");
+        if (data) take({ last: lines.find((line) => line.startsWith("id: "))?.slice(4) ?? "", told: JSON.parse(data) });
       }
-    } catch { /* It is tried again. */ } finally { clearTimeout(watch); }
-    if (reading !== ended) return;
-    tell("off");
-    again = setTimeout(connect, wait);
-    wait = Math.min(wait * 2, 3000);
-  };
-
-  const take = (block) => {
-    let data = "";
-    for (const line of block.split("\n")) {
-      if (line.startsWith("data: ")) data += line.slice(6);
-      else if (line.startsWith("id: ")) last = line.slice(4);
     }
-    if (data) { const told = JSON.parse(data); hear(told === "anew" ? undefined : told); }
-  };
+  } catch { return "off"; } finally { clearTimeout(watch); }
+}
 
+// Follow what happens for ever. `hear` gets lists of events, or nothing when all has to be asked
+// anew. A browser opens few connections to one server, so that of all its tabs one reads the stream
+// and tells the others; a lock says which, and passes on with its end.
+export function follow(hear, tell) {
+  const tabs = new BroadcastChannel("switchboard-events");
+  let last = "", now = "off", reading, isLeading = false, watch;
+
+  const take = ({ state, told, last: place }) => {
+    if (place) last = place;
+    if (state) { now = state; tell(state); }
+    if (told) hear(told === "anew" ? undefined : told);
+  };
+  const share = (news) => { take(news); tabs.postMessage(news); };
+
+  const lead = async () => {
+    isLeading = true;
+    for (let wait = 250; isLeading; wait = Math.min(wait * 2, 3000)) {
+      reading = new AbortController();
+      const began = Date.now();
+      const state = await read(last, reading, share, () => tabs.postMessage({ alive: true }));
+      if (!isLeading) return;
+      share({ state });
+      if (state === "out") return;
+      if (Date.now() - began > 5000) wait = 250;
+      await new Promise((done) => { setTimeout(done, wait); });
+    }
+  };
+  const apply = (steal) => {
+    if (!navigator.locks) { lead(); return; }
+    navigator.locks.request("switchboard-events", steal ? { steal: true } : {}, lead).catch(() => { isLeading = false; reading?.abort(); apply(false); });
+  };
+  // Whoever hears nothing for long reads for itself.
+  const expect = (ms) => { clearTimeout(watch); watch = setTimeout(() => { if (!isLeading && !document.hidden) apply(true); expect(SILENCE_MS); }, ms); };
+
+  tabs.onmessage = ({ data }) => {
+    if (data.ping) { if (isLeading) tabs.postMessage({ state: now }); return; }
+    expect(SILENCE_MS);
+    take(data);
+  };
+  // A page that slept may have a connection that nobody told it is dead.
   const wake = () => {
     if (document.hidden) return;
-    clearTimeout(again);
-    reading?.abort();
-    wait = 250;
-    connect();
+    hear(undefined);
+    if (isLeading) reading?.abort();
+    else { tabs.postMessage({ ping: true }); expect(2000); }
   };
-
-  // A page that slept may have a connection that nobody told it is dead.
   let asleep = 0;
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) asleep = Date.now();
@@ -102,5 +122,7 @@ export function follow(hear, tell) {
   });
   addEventListener("online", wake);
   addEventListener("pageshow", (event) => event.persisted && wake());
-  connect();
+  expect(SILENCE_MS);
+  tabs.postMessage({ ping: true });
+  apply(false);
 }

@@ -109,6 +109,8 @@ export function span(seconds) {
   return s < DAY * 2 ? `${(s / HOUR).toFixed(1)} h` : `${(s / DAY).toFixed(1)} d`;
 }
 
+const whole = (seconds) => (seconds < 10 ? `${seconds} s` : span(seconds));
+
 // A time that goes on being true: `mode` is "age" or "left".
 export function moment(at, mode = "age") {
   const element = h("time", { "data-at": at, "data-mode": mode, title: new Date(at * 1000).toLocaleString() });
@@ -118,7 +120,7 @@ export function moment(at, mode = "age") {
 
 function retime(element) {
   const away = Date.now() / 1000 - Number(element.dataset.at);
-  const said = element.dataset.mode === "left" ? (away < 0 ? `${Math.ceil(-away)} s left` : "over") : span(Math.max(1, Math.floor(away)));
+  const said = element.dataset.mode === "left" ? (away < 0 ? `${Math.ceil(-away)} s left` : "over") : whole(Math.max(1, Math.floor(away)));
   if (element.textContent !== said) element.textContent = said;
 }
 
