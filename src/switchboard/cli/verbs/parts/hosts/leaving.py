@@ -15,7 +15,7 @@ from switchboard.ipc.paths import DaemonPlaces
 # what servers keep for their user (`state/NAME`), and the log of what was called.
 _OURS = (
     *("run", "logs", "reports", "cache", "caches", "bytecode", "containers", "sessions", "serving"),
-    *("hosts", "http-token", "control-token", "trust.json"),
+    *("hosts", "http-token", "control-token", "page.json", "page-secret", "trust.json"),
 )
 _STATE = "state"
 # A folder for each server that is started nowhere else.

@@ -1,0 +1,47 @@
+"""The files of the page: small, whole, from nowhere else, and loaded by who serves them alone."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from switchboard.web import site
+
+FILES = sorted((Path(site.__file__).parent / "files").iterdir())
+TEXT = {path.name: path.read_text("utf-8") for path in FILES}
+
+
+def test_they_are_a_hundred_kilobytes_at_most() -> None:
+    assert sum(path.stat().st_size for path in FILES) <= 100_000
+
+
+def test_nothing_in_them_comes_from_elsewhere_or_is_written_as_html() -> None:
+    for name, text in TEXT.items():
+        links = set(re.findall(r"https?://[\w./-]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert links == set(), name
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+    page = TEXT["index.html"]
+    assert re.findall(r"<script(?![^>]* src=)", page) == []
+    assert re.findall(r"\son\w+=|\sstyle=|javascript:", page) == []
+
+
+def test_every_module_that_one_imports_is_there() -> None:
+    for name, text in TEXT.items():
+        for wanted in re.findall(r'from "\./([\w.]+)"', text):
+            assert wanted in TEXT, (name, wanted)
+
+
+def test_a_daemon_that_serves_no_page_loads_nothing_of_it() -> None:
+    modules = "daemon.main", "daemon.server", "daemon.control", "control.socket"
+    script = f"import sys, {', '.join(f'switchboard.{each}' for each in modules)}"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{script}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(told.stdout.split())
+    assert "switchboard.daemon.control" in loaded
+    own = {"switchboard.daemon.page", "switchboard.approvals.presence", "uvicorn", "h11"}
+    own |= {"switchboard.daemon.desk.reports", "switchboard.daemon.desk.services"}
+    assert {each for each in loaded if each in own or each.startswith("switchboard.web")} == set()
