@@ -34,7 +34,7 @@ async def test_a_run_is_watched_and_cancelled(
         )
         try:
             await tab.until_text("Runs of agents")
-            await tab.press("4")
+            await tab.click('nav a[href="#runs"]')
             await tab.click('td a[href^="#runs/"]')
             await tab.until_text("make it <b>bold</b>")
             await tab.until("document.querySelector('[role=log]')?.innerText.includes('tail -f')")

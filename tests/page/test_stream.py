@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
+
 from cli.commands import switchboard
 from page.visiting import PATIENCE, Visitor, visitor, waiting_call
 from support.daemons import shim
@@ -85,7 +87,7 @@ async def test_a_new_daemon_serves_the_page_on(workspace: Workspace) -> None:
             while True:
                 try:
                     answer = await visiting.ask("status")
-                except OSError:
+                except httpx2.TransportError:
                     continue
                 if answer.status_code == 200 and answer.json()["pid"] != before:
                     break

@@ -21,7 +21,7 @@ async def test_a_call_is_found_again_with_all_that_is_known_of_it(
             await tab.press("2")
             await tab.click("[data-act=deny]")
             await tab.until_text("Denied.")
-        await tab.press("3")
+        await tab.click('nav a[href="#calls"]')
         await tab.until_text("approval-denied")
         await tab.until("[...document.querySelectorAll('td')].some((e) => e.innerText === 'echo')")
         assert await tab.accessibility() == []
@@ -54,12 +54,12 @@ async def test_savings_and_the_configuration_are_told_of_the_folder_of_a_client(
         report = await asyncio.to_thread(opened, workspace)
         tab = await browser.page(report["link"])
         await tab.until_text("switchboard-tests 1")
-        await tab.press("4")
+        await tab.click('nav a[href="#savings"]')
         await tab.until("document.querySelectorAll('svg.chart').length === 2")
         await tab.until_text("tokens of a listing now")
         assert await tab.accessibility() == []
         await tab.picture("savings")
-        await tab.press("5")
+        await tab.click('nav a[href="#configuration"]')
         await tab.until_text("mcp.writes.command")
         await tab.until_text("The configuration is fine.")
         await tab.until("!document.body.innerText.includes('looking…')")

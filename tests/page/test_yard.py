@@ -62,7 +62,7 @@ async def test_services_are_started_looked_at_and_stopped(
         report = await asyncio.to_thread(opened, workspace)
         tab = await browser.page(report["link"])
         await tab.until_text("switchboard-tests 1")
-        await tab.press("5")
+        await tab.click('nav a[href="#yard"]')
         await tab.until_text("not started: web, worker")
         # Nothing is started without a person.
         await tab.click("article button.main")
