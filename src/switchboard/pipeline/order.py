@@ -43,10 +43,8 @@ def build_road(
     log = AuditGates(audit) if audit is not None else None
     repeats, inheritance = receipts if receipts is not None else (None, None)
     results = _keeping(*kept) if kept is not None else None
-    naming = NamingGate(
-        *((calls.under_way,) if calls is not None else ()),
-        *((log.known,) if log is not None else ()),
-    )
+    known = [*([calls.under_way] if calls is not None else ())]
+    known += [log.known] if log is not None else []
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         BoundaryGate(events, hide, calls),
@@ -59,10 +57,10 @@ def build_road(
         # From here on a suite call is the exact subtool with its own arguments.
         NarrowingGate(providers, events),
         # Before and after it is placed: whatever refuses it, that tool was refused.
-        naming,
+        NamingGate(*known),
         # What will run, where. An approval shows this, so it comes before.
         PlacementGate(providers),
-        naming,
+        NamingGate(*known),
         # As the approval judges it, and before a person is asked in vain.
         ReadingGate(),
         # After it is known what will run: the same, sent again in the
