@@ -91,6 +91,7 @@ class _Reached:
     def check(self) -> None:
         """What came is one request, and the one that was judged."""
         rule = AllowedHosts(_RULES).find(self.to.host, self.to.port)
+        assert rule is not None
         assert rule == self.to.rule, (self.to, rule)
         if self.kind == "tunnel":
             assert not rule.is_inspected

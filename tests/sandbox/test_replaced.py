@@ -20,6 +20,7 @@ from switchboard.procs.spawn import Running, SpawnSpec, spawn
 from switchboard.procs.stop import stop
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.walls import verified, vigil
+from switchboard.sandbox.walls.mounts import MountPlan
 from switchkit.reaper_client import Reaper
 
 # Says that it runs, and then tells whatever it can read, until it is ended.
@@ -229,7 +230,11 @@ async def started_late(den: Den, exchange: Callable[[Wrapped], Wrapped], **more:
 @pytest.fixture
 def nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that only the look before the start can see what was exchanged."""
-    monkeypatch.setattr(verified, "watched", lambda _plan: vigil.MountVigil((), (os.sep,)))
+
+    def watched(_plan: MountPlan) -> vigil.MountVigil:
+        return vigil.MountVigil((), (os.sep,))
+
+    monkeypatch.setattr(verified, "watched", watched)
 
 
 @pytest.mark.usefixtures("nobody_watches")
