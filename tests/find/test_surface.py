@@ -1,6 +1,8 @@
 """The listing within a budget: signatures of known tools, the same for as long as a session is."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from msgspec.json import encode
 from fakes.calls import a_session
 from find.people import run_agreeing
 from gate.ground import Era, Gate
+from support.daemons import daemon_pid
 from support.mcp_stdio import text_of
 from support.processes import mentioning, until_true
 from support.tokenizer import tokens as tokens_of
@@ -287,3 +290,24 @@ def test_however_long_its_lines_a_description_stays_within_what_hosts_show(tmp_p
         )
         [told] = [each.described_to(a_session()) for each in specs if each.name == WRITES]
         assert 1_900 < len(told) <= 2_048
+
+
+@BOTH_ERAS
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_session_is_told_the_same_by_the_next_daemon(
+    balanced: Gate, era: Era, is_first: bool
+) -> None:
+    """Also what was known of no server, and what the servers have said since."""
+    if not is_first:
+        async with balanced.window(era) as client:
+            await client.introspect("echo_suite")
+    async with balanced.window(era) as client:
+        told = await client.tools()
+        await client.introspect("ledger_suite")
+        assert await client.tools() == told
+        before = daemon_pid(balanced.workspace)
+        os.kill(before, signal.SIGKILL)
+        assert await client.tools() == told
+        assert daemon_pid(balanced.workspace) != before
+    async with balanced.window(era) as client:
+        assert await client.tools() != told

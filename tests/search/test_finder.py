@@ -1,5 +1,8 @@
 """The search over tools: what comes first, what is worth reading, and what cannot win."""
 
+import subprocess
+import sys
+
 import pytest
 
 from switchboard.search.finder import Finder, FoundTool
@@ -113,3 +116,54 @@ def test_schemas_of_any_shape_are_indexed() -> None:
     tools = [FoundTool("s", f"t{k}", "", {"x": each}) for k, each in enumerate(shapes)]
     tools += [FoundTool("s", "u", "", {"properties": {"a": {"description": ["no text"]}}})]
     assert [each.tool.name for each in Finder(tools).find("u").found] == ["u"]
+
+
+def test_words_that_many_names_have_find_their_tool_in_a_sentence_too() -> None:
+    verbs, nouns = ("create", "delete", "list", "merge"), ("issue", "branch", "file", "mail")
+    tools = [
+        FoundTool("many", f"{verbs[k % 4]}_{nouns[k // 4 % 4]}_{k}", "It does that.")
+        for k in range(2_000)
+    ]
+    [first, *_] = Finder(tools).find("create an issue, whatever comes first tomorrow").found
+    assert first.tool.name.startswith("create_issue_")
+    assert Finder(tools).find("whatever comes first tomorrow: create coffee").found == ()
+
+
+def test_a_word_said_again_and_again_counts_a_few_times() -> None:
+    often = "deploy " * 40 + "widget " * 20
+    tools = [
+        FoundTool("a", "one", f"{often} gadget"),
+        FoundTool("b", "two", "deploy " * 4 + "widget gadget gizmo doodad " * 14),
+    ]
+    scores = {each.tool.name: each.score for each in Finder(tools).ranked("deploy", 2)}
+    assert scores["one"] < 1.3 * scores["two"]
+
+
+def test_of_a_text_only_the_first_words_count() -> None:
+    tools = [FoundTool("a", "one", "filler " * 400 + "zebra"), FoundTool("b", "two", "a horse")]
+    finder = Finder(tools)
+    assert finder.find("zebra").found == ()
+    assert finder.find("horse").found != ()
+
+
+def test_of_a_query_only_the_beginning_counts() -> None:
+    assert found("x" * 5_000 + " weather") == []
+    assert found("weather " + "x" * 5_000) == ["weather.forecast"]
+
+
+def test_a_tool_all_of_whose_name_was_said_comes_before_one_that_says_more() -> None:
+    tools = [
+        FoundTool("a", "list_open_pull_requests_of_team", "List pull requests. Pull requests."),
+        FoundTool("b", "list_pull_requests", "Shows them."),
+    ]
+    assert Finder(tools).find("list pull requests").found[0].tool.server == "b"
+
+
+def test_the_search_loads_nothing_but_the_standard_library() -> None:
+    """Whoever only searches does not wait for more."""
+    code = (
+        "import sys; import switchboard.search.finder;"
+        " print([m for m in sys.modules if m.partition('.')[0] in ('msgspec', 'attrs')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

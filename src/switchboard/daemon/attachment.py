@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from switchboard.children.listings.kept_words import kept_words
 from switchboard.control.connection import SocketConnection
 from switchboard.control.served_clients import noted
 from switchboard.core.faults import Fault, FaultCode
@@ -216,6 +217,10 @@ class Attachment:
             acts_for=acting.words,
             depth=self._depth,
             is_pinned=self.hello.is_pinned,
+        )
+        # The shim stays when this daemon ends, and so does what its session was told.
+        kept_words(runtime.settings.home).follow(
+            client.endpoint.session.holder, f"{self.pid}-{began(self.pid)}"
         )
         self.sessions = lambda: (client.endpoint.session,)
         runtime.on_changed.add(client.endpoint.changed)

@@ -3,9 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, cast
-
-from msgspec import Struct
+from typing import Any, NamedTuple, cast
 
 from switchboard.core.addresses import server_of
 from switchboard.search.index import Hit, Index, Searched
@@ -17,10 +15,12 @@ _FEWEST, _MOST = 2, 8
 # A sentence of which no more fits than this, by the size of the catalogue, is about something else.
 # Of a few words, one that fits is enough.
 _LEAST, _SENTENCE = 0.5, 4
+# Unless it says most of a tool's name.
+_WORDS_OF_A_NAME = 2
 _DOCUMENTED = 64
 
 
-class FoundTool(Struct, frozen=True):
+class FoundTool(NamedTuple):
     """A tool as the search knows it. A tool of no server has an empty one."""
 
     server: str
@@ -34,14 +34,14 @@ class FoundTool(Struct, frozen=True):
         return f"{self.server}.{self.name}" if self.server else self.name
 
 
-class Scored(Struct, frozen=True):
+class Scored(NamedTuple):
     tool: FoundTool
     score: float
     # Where it stands among the tools that are searched.
     place: int
 
 
-class Findings(Struct, frozen=True):
+class Findings(NamedTuple):
     """What a query found, the best first."""
 
     found: tuple[Scored, ...] = ()
@@ -70,7 +70,7 @@ class Finder:
         """Those that are worth reading: two to eight by score, or as many as were asked for."""
         among = self._of(server) if server else None
         hits = self._index.search(query, max(most, _MOST), among)
-        if not hits or hits[0].score < self._least(query):
+        if not hits or not self._is_about(query, hits[0]):
             return Findings()
         best = hits[0].score
         near = sum(hit.score >= _NEAR * best for hit in hits)
@@ -87,9 +87,14 @@ class Finder:
             squeezed(server_of(server)), frozenset()
         )
 
-    def _least(self, query: str) -> float:
-        is_sentence = len(set(words(query))) >= _SENTENCE
-        return _LEAST * math.log(len(self._tools) + 1) if is_sentence else 0.0
+    def _is_about(self, query: str, best: Hit) -> bool:
+        """Whether the best fits at all. Where many names have the same words, each says little."""
+        said = set(words(query))
+        if len(said) < _SENTENCE or best.score >= _LEAST * math.log(len(self._tools) + 1):
+            return True
+        name = set(words(self._tools[best.place].name))
+        common = len(name & said)
+        return common >= _WORDS_OF_A_NAME and 2 * common > len(name)
 
     def _scored(self, hits: Sequence[Hit]) -> list[Scored]:
         return [Scored(self._tools[hit.place], hit.score, hit.place) for hit in hits]

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from itertools import islice
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from switchboard.search.synonyms import SYNONYMS
 from switchboard.search.words import squeezed, words
@@ -34,7 +33,7 @@ _WORD_OF_A_QUERY = re.compile(r"[\w./-]+")
 _MARK_OF_A_NAME = re.compile(r"\w[-./]\w|_|[a-z][A-Z]")
 
 
-class FieldWeight(Struct, frozen=True):
+class FieldWeight(NamedTuple):
     """What words of one field count, and how much its length takes away from that."""
 
     weight: float
@@ -47,7 +46,7 @@ _PARAMETER_TEXTS, _SERVER_TEXT = FieldWeight(0.25, 0.75), FieldWeight(0.3, 0.75)
 _FIELDS = (_NAME, _SERVER, _DESCRIPTION, _PARAMETERS, _PARAMETER_TEXTS, _SERVER_TEXT)
 
 
-class Searched(Struct, frozen=True):
+class Searched(NamedTuple):
     """The texts of one tool that are searched."""
 
     server: str
@@ -69,14 +68,14 @@ class Searched(Struct, frozen=True):
         )
 
 
-class Hit(Struct, frozen=True):
+class Hit(NamedTuple):
     """A tool that was found, by its place among those that were indexed."""
 
     place: int
     score: float
 
 
-class _Postings(Struct, frozen=True):
+class _Postings(NamedTuple):
     """The tools that have a word, and what the word says about each."""
 
     places: "array[int]"

@@ -32,6 +32,8 @@ _MOST_SERVERS = 512
 # Of clients whose end nobody sees, so many: a session is forgotten when it ends.
 _MOST_SESSIONS = 4_096
 _MOST_BYTES = 4 * 1024 * 1024
+# Of clients that another daemon may go on with, as many; those before them may be told anew.
+_MOST_FOLLOWED = 256
 
 
 class ServerWords(Struct, frozen=True, omit_defaults=True):
@@ -84,6 +86,8 @@ class KeptWords:
         self._latest = _NONE
         self._stamp: tuple[int, int] | None = None
         self._told: dict[str, Kept] = {}
+        # Where what a client was told outlasts this daemon, by its holder.
+        self._followed: dict[str, str] = {}
 
     def told(self, holder: str) -> Kept:
         """What was known when this client first asked."""
@@ -92,11 +96,34 @@ class KeptWords:
             if len(self._told) >= _MOST_SESSIONS:
                 del self._told[next(iter(self._told))]
             kept = self._told[holder] = self.known()
+            if (path := self._followed.get(holder)) is not None:
+                self._set_aside(path, is_known=kept is not _NONE)
         return kept
 
+    def follow(self, holder: str, client: str) -> None:
+        """This client may outlast the daemon. It goes on with what an earlier one told it."""
+        folder = os.path.join(os.path.dirname(self._path), "told-words")
+        path = self._followed[holder] = os.path.join(folder, f"{client}.json")
+        if os.path.exists(path):
+            self._told[holder] = _loaded(path)
+
+    def _set_aside(self, path: str, *, is_known: bool) -> None:
+        """Have the file as it is now outlast its next change."""
+        with contextlib.suppress(OSError):
+            make_folder(folder := os.path.dirname(path))
+            if is_known:
+                # Another file will take its place, so the link keeps what is in it now.
+                os.link(self._path, path)
+            else:
+                replace_file(path, b"", durable=False)
+            others = sorted(os.scandir(folder), key=lambda each: each.stat().st_mtime_ns)
+            for each in others[:-_MOST_FOLLOWED]:
+                os.unlink(each.path)
+
     def forget(self, holder: str) -> None:
-        """This client is gone, and asks no more."""
+        """This client is gone, or another daemon goes on with it."""
         self._told.pop(holder, None)
+        self._followed.pop(holder, None)
 
     def known(self) -> Kept:
         """What is known now."""
@@ -106,15 +133,8 @@ class KeptWords:
             return self._latest
         stamp = (found.st_mtime_ns, found.st_ino)
         if stamp != self._stamp:
-            self._stamp, self._latest = stamp, self._load()
+            self._stamp, self._latest = stamp, _loaded(self._path)
         return self._latest
-
-    def _load(self) -> Kept:
-        try:
-            with open(self._path, "rb") as file:
-                return _read(file.read(_MOST_BYTES))
-        except (OSError, msgspec.MsgspecError):
-            return _NONE
 
     def keep(self, entry: ServerEntry, environ: Mapping[str, str], words: ServerWords) -> None:
         """Keep what a server says of itself now. For a thread of its own."""
@@ -143,10 +163,18 @@ class KeptWords:
             make_folder(folder := os.path.dirname(self._path))
             # Servers that are introspected at once are learned at once, and none may be lost.
             with FolderLock(folder):
-                before = self._load()
+                before = _loaded(self._path)
                 after = change(before)
                 if after != before:
                     replace_file(self._path, _bounded(after), durable=False)
+
+
+def _loaded(path: str) -> Kept:
+    try:
+        with open(path, "rb") as file:
+            return _read(file.read(_MOST_BYTES))
+    except (OSError, msgspec.MsgspecError):
+        return _NONE
 
 
 def _bounded(kept: Kept) -> bytes:
