@@ -130,13 +130,12 @@ def test_words_that_many_names_have_find_their_tool_in_a_sentence_too() -> None:
 
 
 def test_a_word_said_again_and_again_counts_a_few_times() -> None:
-    often = "deploy " * 40 + "widget " * 20
     tools = [
-        FoundTool("a", "one", f"{often} gadget"),
-        FoundTool("b", "two", "deploy " * 4 + "widget gadget gizmo doodad " * 14),
+        FoundTool("a", "one", "deploy " * 40 + "to somewhere else"),
+        FoundTool("b", "two", "deploy " * 4 + "to somewhere else"),
     ]
-    scores = {each.tool.name: each.score for each in Finder(tools).ranked("deploy", 2)}
-    assert scores["one"] < 1.3 * scores["two"]
+    one, two = Finder(tools).ranked("deploy", 2)
+    assert one.score == pytest.approx(two.score)
 
 
 def test_of_a_text_only_the_first_words_count() -> None:
@@ -153,10 +152,11 @@ def test_of_a_query_only_the_beginning_counts() -> None:
 
 def test_a_tool_all_of_whose_name_was_said_comes_before_one_that_says_more() -> None:
     tools = [
-        FoundTool("a", "list_open_pull_requests_of_team", "List pull requests. Pull requests."),
-        FoundTool("b", "list_pull_requests", "Shows them."),
+        FoundTool("a", "read_file_fast_lines", "Read file, read file."),
+        FoundTool("b", "read_file", "It does just this."),
+        *(FoundTool("c", f"other_{k}", "Does other things.") for k in range(20)),
     ]
-    assert Finder(tools).find("list pull requests").found[0].tool.server == "b"
+    assert Finder(tools).find("read a file for me now").found[0].tool.server == "b"
 
 
 def test_the_search_loads_nothing_but_the_standard_library() -> None:
