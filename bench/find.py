@@ -3,6 +3,7 @@
     .venv/bin/python bench/find.py               # our own queries over the reference servers
     .venv/bin/python bench/find.py --data DIR    # a labelled set: catalog.jsonl, queries.jsonl
     .venv/bin/python bench/find.py --data DIR --scale    # with its distractors.jsonl
+    .venv/bin/python bench/find.py --data DIR --words    # with what its servers.jsonl say
 
 A query is right when one of its tools comes first, or among the first five. `macro` is the mean of
 the kinds of queries. Unanswerable queries have no tool; `separation` is how surely their best score
@@ -18,10 +19,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from gauge.row import SCRIPTS
+
+from switchboard.search.finder import Finder, FoundTool
 
 OWN = Path(__file__).parent / "find_queries.json"
 NODE = Path(__file__).parents[1] / "tests" / "node" / "node_modules" / "@modelcontextprotocol"
@@ -50,7 +54,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, metavar="DIR", help="a labelled set of queries")
     parser.add_argument("--scale", action="store_true", help="with tools that are never right")
+    parser.add_argument("--words", action="store_true", help="with what servers say of themselves")
     options = parser.parse_args()
+    words = server_words(options.data) if options.words else {}
     queries, catalogues = labelled(options.data, scale=options.scale) if options.data else own()
     recalls: dict[str, list[tuple[float, float]]] = defaultdict(list)
     possible: list[float] = []
@@ -58,12 +64,14 @@ def main() -> int:
     for track, tools in catalogues.items():
         asked = [query for query in queries if query.track == track]
         began = time.perf_counter()
-        for query, answer in zip(asked, ranked(tools, asked), strict=True):
+        for query, answer in zip(asked, ranked(tools, asked, words), strict=True):
             (possible if query.right else impossible).append(answer.best)
             if query.right:
                 recalls[query.kind].append((recall(query, answer, 1), recall(query, answer, 5)))
         took = 1000 * (time.perf_counter() - began)
         print(f"{track}: {len(tools)} tools, {len(asked)} queries, {took / len(asked):.1f} ms each")
+        median, slow = processor_ms(tools, asked)
+        print(f"  of the processor: {median:.2f} ms each, {slow:.2f} ms at the 95th percentile")
     for kind, found in sorted(recalls.items()):
         first, five = mean(a for a, _ in found), mean(b for _, b in found)
         print(f"{kind:20} {len(found):5} {first:6.1%} {five:6.1%}")
@@ -71,16 +79,57 @@ def main() -> int:
     first = mean(mean(a for a, _ in found) for found in heads)
     five = mean(mean(b for _, b in found) for found in heads)
     print(f"{'macro':20} {'':5} {first:6.1%} {five:6.1%}")
+    print(f"import of the search: {import_ms():.1f} ms of the processor")
     if impossible:
         print(f"separation {separation(possible, impossible):.3f}")
     return 0
 
 
-def ranked(tools: list[Json], queries: list[Query]) -> Iterator[Ranked]:
+def processor_ms(tools: list[Json], queries: list[Query]) -> tuple[float, float]:
+    """What a search costs once there is an index: the median, and the 95th percentile."""
+    finder = Finder(
+        [
+            FoundTool(
+                each["server"], each["name"], each["description"] or "", each["inputSchema"] or {}
+            )
+            for each in tools
+        ]
+    )
+    took: list[float] = []
+    for query in queries:
+        began = time.process_time()
+        finder.find(query.text)
+        took.append(1000 * (time.process_time() - began))
+    took.sort()
+    return took[len(took) // 2], took[int(0.95 * len(took))]
+
+
+def import_ms() -> float:
+    """What loading the search costs above an empty program: the least of several."""
+
+    def least(code: str) -> float:
+        return min(_processor_s([sys.executable, "-c", code]) for _ in range(10))
+
+    return 1000 * (least("import switchboard.search.finder") - least(""))
+
+
+def _processor_s(command: list[str]) -> float:
+    before = getrusage(RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def server_words(folder: Path) -> dict[str, str]:
+    lines = (folder / "servers.jsonl").read_text("utf-8").splitlines()
+    return {each["server"]: each["description"] or "" for each in map(json.loads, lines)}
+
+
+def ranked(tools: list[Json], queries: list[Query], words: dict[str, str]) -> Iterator[Ranked]:
     """Ask the command, all queries at once."""
     with TemporaryDirectory(prefix="find-") as folder:
         path = Path(folder) / "catalogue.json"
-        path.write_text(json.dumps({"tools": tools}), "utf-8")
+        path.write_text(json.dumps({"tools": tools, "servers": words}), "utf-8")
         lines = "".join(json.dumps({"query": query.text}) + "\n" for query in queries)
         command = [SCRIPTS / "switchboard", "find", "--batch", "--json", "--catalogue", path]
         done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)

@@ -38,6 +38,9 @@ async def test_a_lean_listing_has_nothing_but_what_finds_and_calls(lean: Gate, e
             for name, tool in tools.items()
         }
         assert reads == {"find_tool": True, "call_tool": None, "call_read_only_tool": True}
+        # Where a host keeps them back all the same, its own search has words to find them by.
+        hints = [tool["_meta"]["anthropic/searchHint"] for tool in tools.values()]
+        assert all("any tool of any MCP server" in hint for hint in hints)
         # A suite is not listed, and callable all the same.
         known = await client.introspect("ledger_suite")
         assert "read" in {tool["name"] for tool in known["tools"]}

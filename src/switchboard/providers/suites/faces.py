@@ -15,7 +15,8 @@ from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.suites.specs import nothing_known
 
 _READS = Effects(read_only=True, destructive=False, idempotent=True)
-# Hosts whose own rules look at `readOnlyHint`, by how their name begins; tried with the real ones.
+# Hosts whose own rules look at `readOnlyHint`, by how their name begins. Codex and Claude Code were
+# tried; of VS Code only the name and its documentation are known.
 # Codex lets such calls pass in `exec` and runs them side by side, Claude Code and VS Code make them
 # while they plan, and a rule can name the one tool without the other.
 _HOSTS = ("codex", "claude-code", "claude code", "visual studio code")
