@@ -226,9 +226,14 @@ class Lab:
         return [one.pid for one in self._strangers]
 
     def listener(self, port: int) -> None:
-        """Listen on a port from this very process."""
-        sock = socket.create_server(("127.0.0.1", port))
-        self.cleanup(sock.close)
+        """Listen on a port from this very process, once whoever was killed there is all gone."""
+
+        def listening() -> socket.socket | None:
+            with contextlib.suppress(OSError):
+                return socket.create_server(("127.0.0.1", port))
+            return None
+
+        self.cleanup(wait_for(listening).close)
 
     def config(self, text: str, *, name: str = "shop") -> Path:
         """Write the configuration; `SVC` in a command stands for the test service."""

@@ -5,7 +5,7 @@ open connections to it are nobody's in particular.
 """
 
 import socket
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, cast
 from urllib.parse import unquote, urlsplit
 
 from switchyard.core.fault import YardFault
@@ -100,8 +100,7 @@ def drop(site: ResourceSite) -> None:
         cursor: bytes = b"0"
         while True:
             answer = redis.ask("SCAN", cursor, "MATCH", pattern, "COUNT", "1000")
-            assert isinstance(answer, list)
-            cursor, keys = answer
+            cursor, keys = cast("tuple[bytes, list[bytes]]", answer)
             others = [one for one in keys if one != mark]
             if others:
                 redis.ask("DEL", *others)

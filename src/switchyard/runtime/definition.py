@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def sources_of(config: "Config", service: "Service", worktree: Path) -> tuple[st
 
 def has_changed(run: RunRecord, configuration: Callable[[], "Config | None"]) -> bool:
     """Whether a start now would make another process of it. Reads files only if one is newer."""
-    if not run.definition or not any(_newer(path, run.started_at) for path in run.sources):
+    if not run.definition or not _is_touched(run):
         return False
     config = configuration()
     if config is None:
@@ -58,6 +58,24 @@ def has_changed(run: RunRecord, configuration: Callable[[], "Config | None"]) ->
         return True
     profile = config.profiles.get(run.profile or "")
     return definition_of(service, profile, Path(run.worktree)) != run.definition
+
+
+def stamps_of(sources: Iterable[str]) -> tuple[int, ...]:
+    """When each of these files was written; 0 for one that is not there."""
+    return tuple(map(_stamp, sources))
+
+
+def _stamp(path: str) -> int:
+    with contextlib.suppress(OSError):
+        return Path(path).stat().st_mtime_ns
+    return 0
+
+
+def _is_touched(run: RunRecord) -> bool:
+    """Whether a file that decides was written since. A clock that was set back hides nothing."""
+    if run.source_stamps:
+        return stamps_of(run.sources) != run.source_stamps
+    return any(_newer(path, run.started_at) for path in run.sources)
 
 
 def _newer(path: str, than: float) -> bool:

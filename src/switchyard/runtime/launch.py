@@ -13,7 +13,7 @@ from switchyard.core.fault import USAGE, YardFault
 from switchyard.core.slugs import slug, variable
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
-from switchyard.runtime.definition import definition_of, sources_of
+from switchyard.runtime.definition import definition_of, sources_of, stamps_of
 from switchyard.runtime.dotenv import read_env_file
 from switchyard.runtime.resource_records import resource_records
 
@@ -36,6 +36,7 @@ class ServiceLaunch(NamedTuple):
     profile: str | None
     definition: str = ""
     sources: tuple[str, ...] = ()
+    source_stamps: tuple[int, ...] = ()
     names_resolve: bool = True
 
     @property
@@ -209,6 +210,9 @@ class Planner:
                         f"`{{{one}}}` in `services.{name}.command` has no value in this profile",
                         exit_code=USAGE,
                     )
+        # Before the files are read: one that is written meanwhile counts as changed.
+        sources = sources_of(self._config, service, target.worktree)
+        stamps = stamps_of(sources)
         env = self._environment(service, values)
         cwd = target.worktree / service.cwd
         if not cwd.is_dir():
@@ -230,7 +234,8 @@ class Planner:
             root=self._config.root,
             profile=self._profile.name if self._profile else None,
             definition=definition_of(service, self._profile, target.worktree),
-            sources=sources_of(self._config, service, target.worktree),
+            sources=sources,
+            source_stamps=stamps,
             names_resolve=self._resolves,
         )
 

@@ -59,6 +59,8 @@ class RunRecord(NamedTuple):
     definition: str = ""
     sources: tuple[str, ...] = ()
     """What it was started as, and the files that say so."""
+    source_stamps: tuple[int, ...] = ()
+    """When those files were written, as they say themselves: no clock is needed to compare."""
     names_resolve: bool = True
 
     @property
@@ -73,6 +75,7 @@ def run_from_json(value: dict[str, Any]) -> RunRecord:
     try:
         for key in ("command", "stop_command", "sources"):
             known[key] = tuple(map(str, known.get(key, ())))
+        known["source_stamps"] = tuple(map(int, known.get("source_stamps", ())))
         known["kin"] = tuple((int(pid), int(began)) for pid, began in known.get("kin", ()))
         run = RunRecord(**known)
     except TypeError as wrong:

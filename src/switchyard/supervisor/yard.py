@@ -158,6 +158,7 @@ class Yard:
             profile=run.profile,
             definition=run.definition,
             sources=run.sources,
+            source_stamps=run.source_stamps,
             names_resolve=run.names_resolve,
         )
 

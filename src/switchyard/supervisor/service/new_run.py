@@ -38,5 +38,6 @@ def new_run(launch: ServiceLaunch, restarts: int) -> RunRecord:
         stop_command=launch.stop_command,
         definition=launch.definition,
         sources=launch.sources,
+        source_stamps=launch.source_stamps,
         names_resolve=launch.names_resolve,
     )
