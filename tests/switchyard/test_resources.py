@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from yardlab import Lab, connects, free_port, wait_for
 
+from support.requirements import requirement
+
 SHOW = '["/bin/sh", "-c", "echo at $DATABASE_URL; exec sleep 100"]'
 APP = f'[services.app]\ncommand = {SHOW}\nready = {{ log = "at " }}\n'
 
@@ -291,6 +293,41 @@ def test_containers_of_a_branch_have_a_project_of_their_own(lab: Lab) -> None:
     lab.json("rm", "side")
     assert json.loads(state.read_text())["mark"] == ""
     assert "--volumes" in json.loads(state.read_text())["log"][-1]
+
+
+@requirement("S1.68")
+def test_an_agent_that_creates_a_worktree_makes_nothing_else(lab: Lab) -> None:
+    """The tool makes a worktree with its env files; what is more comes with the first start."""
+    lab.config(
+        '[resource.db]\nkind = "command"\ncreate = ["sh", "-c", "mkdir made; echo x://y"]\n'
+        f'drop = ["rmdir", "made"]\n{APP}'
+    )
+    lab.repository()
+    calls = [
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            },
+        },
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "switchyard_create", "arguments": {"branch": "side"}},
+        },
+    ]
+    answers = lab.sy("mcp", given="".join(f"{json.dumps(one)}\n" for one in calls)).out
+    (done,) = (json.loads(one) for one in answers.splitlines() if json.loads(one).get("id") == 2)
+    assert done["result"]["structuredContent"]["created"] is True
+    assert not (lab.root / "made").exists()
+    lab.json("up", "side")
+    assert (lab.root / "made").is_dir()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Looks at the files of services that are to start again when one of them changes."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from switchyard.runtime.launch import ServiceLaunch
 from switchyard.runtime.watched_files import Snapshot, WatchedFiles, changed_files
 
 LOOK_S = 0.4
+# How many times longer than a look the pause after it is: many files are looked at more rarely.
+_SHARE = 20
 
 Key = tuple[str, str]
 Renew = Callable[[Key, list[str]], bool]
@@ -54,8 +57,10 @@ class Watcher:
 
     def _look(self, renew: Renew) -> None:
         pause = threading.Event()
+        took_s = 0.0
         while True:
-            pause.wait(LOOK_S)
+            pause.wait(max(LOOK_S, took_s * _SHARE))
+            began = time.thread_time()
             with self._lock:
                 watched = dict(self._watched)
             over: list[Key] = []
@@ -63,6 +68,7 @@ class Watcher:
                 # With nothing changed it is asked too: whether it still is to be watched.
                 if not renew(key, one.changes()):
                     over.append(key)
+            took_s = time.thread_time() - began
             with self._lock:
                 for key in over:
                     if self._watched.get(key) is watched[key]:
