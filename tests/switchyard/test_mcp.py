@@ -372,7 +372,7 @@ def test_null_for_an_optional_argument_means_that_it_is_not_given(lab: Lab) -> N
 
 
 def test_restart_is_one_call_and_wait_ends_when_it_is_ready(lab: Lab) -> None:
-    lab.config('[services.web]\ncommand = [SVC, "late", "0.6"]\nport = 0\n')
+    lab.config('[services.web]\ncommand = [SVC, "late", "2.5"]\nport = 0\n')
     lab.json("up")
     before = lab.service("web")["pid"]
     found = raw(
