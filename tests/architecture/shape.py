@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
     "pipeline": {"core", "results"},
     "directory": {"core"},
-    "search": set(),
+    "search": {"core"},
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
