@@ -141,9 +141,9 @@ def test_a_server_that_one_writes_is_trusted_with_its_later_changes(workspace: W
 
 
 @pytest.mark.parametrize(
-    "words", [("--dev",), ("--dev", "--all"), ("--dev", "s", "--revoke"), ("--dev", "tool")]
+    "words", [("--dev",), ("--dev", "--all"), ("--dev", "s", "--revoke"), ("--dev", "other")]
 )
-def test_only_servers_by_name_are_trusted_with_later_changes(
+def test_only_entries_by_name_are_trusted_with_later_changes(
     offered: Workspace, words: tuple[str, ...]
 ) -> None:
     offered.config_toml('[mcp.tool]\ncommand = "true"\n')

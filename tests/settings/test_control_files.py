@@ -12,7 +12,7 @@ from switchboard.children.schema import Seal, ServerEntry
 from switchboard.settings.consent.sealed_files import digests_of_files
 from switchboard.settings.trust import still_trusted, trust
 
-WARNING = "other files of this workspace may decide what it runs, and a change does not ask again"
+TOLD = "any change of a file in this folder asks again"
 # What is run, and what it obeys.
 OBEYED = [
     ("docker compose run mcp", "compose.yaml"),
@@ -136,7 +136,7 @@ def test_a_lasting_answer_counts_for_what_a_program_obeyed(tmp_path: Path) -> No
 
 
 @attack("T28")
-def test_trust_warns_of_every_program_that_may_obey_files(tmp_path: Path) -> None:
+def test_trust_tells_of_every_program_that_may_obey_files(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, daemon=False)
     lines = {
         "unheard": ["some-runner", "serve"],
@@ -145,5 +145,5 @@ def test_trust_warns_of_every_program_that_may_obey_files(tmp_path: Path) -> Non
     }
     workspace.mcp_json({name: server(words) for name, words in lines.items()})
     items = switchboard(workspace, "trust", "--json", env=UNTRUSTING).report["entries"]
-    warned = {item["name"] for item in items if WARNING in item["details"]}
-    assert warned == {"unheard", "builds"}
+    told = {item["name"] for item in items if any(TOLD in each for each in item["details"])}
+    assert told == {"unheard", "builds"}

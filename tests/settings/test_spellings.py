@@ -9,7 +9,6 @@ from settings.ground import Ground
 from support.requirements import attack
 from support.workspace import Workspace, server
 from switchboard.children.schema import Seal, ServerEntry
-from switchboard.settings.consent.looking import Unbound
 from switchboard.settings.consent.sealed_files import digests_of_files
 from switchboard.settings.trust import still_trusted, trust
 
@@ -133,36 +132,42 @@ def test_no_folder_is_one_too_many(ground: Ground) -> None:
 
 @pytest.mark.parametrize("words", UNSPELT, ids=" ".join)
 @attack("T41")
-def test_what_only_the_shell_can_tell_is_never_trusted(ground: Ground, words: list[str]) -> None:
-    _write(ground.workspace, "good")
-    _entry(ground, words)
-    trust(ground.load(trusted=False))
-    assert ground.load(trusted=False).servers == ()
+def test_what_only_the_shell_can_tell_is_bound_to_every_file(
+    ground: Ground, words: list[str]
+) -> None:
+    ground.put(ground.workspace / "which.txt", "sub/inner/server.py")
+    trusted = _trusted(ground, words)
+    assert still_trusted(trusted, str(ground.workspace))
+    ground.put(ground.workspace / "which.txt", "sub/inner/another.py")
+    assert not still_trusted(trusted, str(ground.workspace))
 
 
 @pytest.mark.parametrize("words", UNSPELT, ids=" ".join)
 @attack("T41")
-def test_nor_does_a_lasting_answer_count_for_it(tmp_path: Path, words: list[str]) -> None:
-    with pytest.raises(Unbound):
-        digests_of_files(Seal(stated="", words=tuple(words), cwd=str(tmp_path)), str(tmp_path))
+def test_so_is_a_lasting_answer_for_it(tmp_path: Path, words: list[str]) -> None:
+    seal = Seal(stated="", words=tuple(words), cwd=str(tmp_path))
+    before = digests_of_files(seal, str(tmp_path))
+    (tmp_path / "any.txt").write_text("1", "utf-8")
+    assert digests_of_files(seal, str(tmp_path)) != before
 
 
 @attack("T41")
-def test_more_folders_than_can_be_looked_at_are_not_trusted(ground: Ground) -> None:
+def test_many_folders_are_bound_with_all_that_they_hold(ground: Ground) -> None:
     for number in range(40):
         (ground.workspace / f"d{number}").mkdir()
-    _entry(ground, ["tool", *(f"d{number}" for number in range(40))])
-    trust(ground.load(trusted=False))
-    assert ground.load(trusted=False).servers == ()
+    trusted = _trusted(ground, ["tool", *(f"d{number}" for number in range(40))])
+    ground.put(ground.workspace / "d39" / "x", "evil")
+    assert not still_trusted(trusted, str(ground.workspace))
 
 
 @attack("T41")
-def test_trust_says_that_it_cannot_be_bound_and_what_to_do(tmp_path: Path) -> None:
+def test_trust_says_that_any_change_asks_again_and_what_to_do(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, daemon=False)
     workspace.mcp_json({"x": server(["sh", "-c", "exec python3 $(cat which.txt)"])})
     (item,) = switchboard(workspace, "trust", "--json", env=UNTRUSTING).report["entries"]
-    assert item["left_out"].startswith("its command line cannot be bound")
-    assert "wrap it in a script" in item["left_out"]
+    (told,) = (each for each in item["details"] if "any change" in each)
+    assert told.startswith("it is started by a text that we cannot follow: any change of a file")
+    assert "switchboard trust --dev x" in told
 
 
 @pytest.mark.parametrize(

@@ -188,10 +188,14 @@ def test_what_is_read_from_a_pipe_cannot_be_trusted(ground: Ground) -> None:
     assert _waits(ground, "node", "app")
 
 
-def test_a_manifest_that_two_readers_read_in_two_ways_cannot_be_trusted(ground: Ground) -> None:
+def test_a_manifest_that_two_readers_read_in_two_ways_is_bound_with_every_file(
+    ground: Ground,
+) -> None:
     lone = json.dumps({"main": "lib/x.js", "a": "\ud800"})
     _put("package.json", lone)(ground.workspace)
-    assert _waits(ground, "node", ".")
+    assert not _waits(ground, "node", ".")
+    _put("lib/other.js", "evil")(ground.workspace)
+    assert not ground.load(trusted=False).servers
 
 
 def test_bytecode_that_nobody_reads_does_not_ask(ground: Ground) -> None:

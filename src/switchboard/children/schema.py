@@ -61,6 +61,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     stated: str
     # The command line as it is written, and where it runs: they name the files that count.
     words: tuple[str, ...] = ()
+    # The same, one by one, where they are not one command line and nothing else.
+    lines: tuple[tuple[str, ...], ...] = ()
     cwd: str = ""
     # Where programs are looked for that are named without a folder.
     path: str = ""

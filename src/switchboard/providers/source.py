@@ -70,6 +70,8 @@ class Item(Struct, frozen=True, kw_only=True):
     trust: Trust
     # What is trusted; empty where nothing has to be.
     fingerprint: str = ""
+    # The same as something that its user writes, whose files may change; empty where none may.
+    written: str = ""
     runs: str = ""
     description: str = ""
     sandbox: str = ""

@@ -51,6 +51,7 @@ def sealed(
     seal = Seal(
         stated=stated,
         words=words,
+        lines=((entry.command, *entry.args),),
         cwd=entry.cwd,
         path=own or path,
         env=tuple(sorted(entry.env.items())),
@@ -104,8 +105,13 @@ def in_development(entry: ServerEntry, workspace: str) -> ServerEntry:
     """The same server as one that its user writes: a change of its files does not ask again."""
     if entry.seal is None:
         return entry
-    seal = replace(entry.seal, is_dev=True)
+    seal = as_written(entry.seal)
     return replace(entry, seal=seal, fingerprint=fingerprint(seal, workspace))
+
+
+def as_written(seal: Seal) -> Seal:
+    """The seal of something that its user writes."""
+    return replace(seal, is_dev=True)
 
 
 def bound_values(section: Section, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,6 +148,7 @@ def seal_of(
     binding: bool,
     env: Mapping[str, str] = MappingProxyType({}),
     is_shut: bool = False,
+    lines: tuple[tuple[str, ...], ...] = (),
 ) -> Seal:
     """What decides what an entry runs, as it is written. Its command line is run in `cwd`.
 
@@ -150,7 +157,13 @@ def seal_of(
     stated = _digest({"kind": kind, "workspace": workspace, "name": name, "fields": dict(fields)})
     given = tuple(sorted(env.items()))
     return Seal(
-        stated=stated, words=words, cwd=cwd, env=given, shuts_bytecode=is_shut, binding=binding
+        stated=stated,
+        words=words,
+        lines=lines,
+        cwd=cwd,
+        env=given,
+        shuts_bytecode=is_shut,
+        binding=binding,
     )
 
 

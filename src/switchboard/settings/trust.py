@@ -11,6 +11,7 @@ from switchboard.config.placeholders import Unfilled, expand
 from switchboard.providers.table import configured
 from switchboard.settings.consent.looking import one_look
 from switchboard.settings.consent.trust_record import (
+    UNBOUND,
     SecretGrant,
     TrustRecord,
     changed_record,
@@ -81,27 +82,26 @@ def trust(
 ) -> list[Trusted]:
     """Trust servers, command tools and the project of the workspace, all without `names`.
 
-    With `prints` only what has one of these fingerprints, which is what somebody was shown.
+    With `prints` only what has one of these fingerprints, which is what somebody was shown; with
+    `is_dev` those of servers that their user writes.
     `also` are untrusted servers of a scope above the settings: of an agent or a skill. With trust
-    they are given the secrets that they ask for; `environ` says where addresses lead. `is_dev`
-    trusts servers as those that their user writes.
+    they are given the secrets that they ask for; `environ` says where addresses lead.
     """
     wanted = None if names is None else set(names)
     done: list[Trusted] = []
     above = [(entry.name, "server", entry.fingerprint, grant_for(entry, environ)) for entry in also]
-    known = {entry.fingerprint: entry for entry in (*settings.untrusted, *also)}
+    known = {(entry.name, entry.fingerprint): entry for entry in (*settings.untrusted, *also)}
+    written = written_prints(settings, also) if is_dev else {}
     from switchboard.settings.consent.trusted_parts import trusted_now  # noqa: PLC0415 - as there
 
     with one_look(), changed_record(settings.home) as record:
         for name, kind, print_, grant in (*_untrusted(settings, environ), *above):
+            entry = known.get((name, print_))
+            if is_dev:
+                print_ = written.get((name, print_), UNBOUND)  # noqa: PLW2901
             if is_unbound(print_):
                 continue
             if (wanted is None or name in wanted) and (prints is None or print_ in prints):
-                entry = known.get(print_)
-                if is_dev:
-                    if entry is None:
-                        continue
-                    print_ = in_development(entry, settings.workspace).fingerprint  # noqa: PLW2901
                 parts = trusted_now(entry, settings.workspace)
                 record.add(settings.workspace, print_, name, grant, parts)
                 done.append(
@@ -110,6 +110,25 @@ def trust(
         if done:
             record.save()
     return done
+
+
+def written_prints(
+    settings: Settings, also: Iterable[ServerEntry] = ()
+) -> dict[tuple[str, str], str]:
+    """The fingerprints of what waits as something that its user writes.
+
+    By its name and its own, which it has in common with everything that is too large to have one.
+    """
+    servers = {
+        (entry.name, entry.fingerprint): in_development(entry, settings.workspace).fingerprint
+        for entry in (*settings.untrusted, *also)
+    }
+    return servers | {
+        (item.name, item.fingerprint): item.written
+        for source in configured(settings)
+        for item in source.trust_items(settings)
+        if item.written
+    }
 
 
 def untrust(settings: Settings, names: Iterable[str] | None = None) -> list[Trusted]:

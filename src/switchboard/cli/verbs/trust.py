@@ -13,12 +13,19 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.home_check import check_home, told_of_home
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, write_down
-from switchboard.cli.verbs.parts.trusting.trust_items import DEV, TrustItem, trust_items
+from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem, trust_items
 from switchboard.providers.table import TABLE
-from switchboard.settings.consent.trust_record import folder_now, read_trust
+from switchboard.settings.consent.trust_record import folder_now, is_unbound, read_trust
+from switchboard.settings.consent.wording import DEV
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server, server_left_out
-from switchboard.settings.trust import trust, trust_folder, untrust, untrust_folder
+from switchboard.settings.trust import (
+    trust,
+    trust_folder,
+    untrust,
+    untrust_folder,
+    written_prints,
+)
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Arguments, Option, Usage, UsageError, Word
@@ -49,7 +56,7 @@ USAGE = Usage(
         ),
         Option(
             name="dev",
-            about="servers that you write: a change of their files does not ask again",
+            about="what you write or work in: a change of files does not ask again",
         ),
         Option(name="revoke", about="take trust back instead"),
     ),
@@ -57,7 +64,8 @@ USAGE = Usage(
         "A server of a workspace can run any program, so it waits until you have looked at it.\n"
         "Trust holds for exactly what is shown: a change of the command asks again.\n"
         "You are shown all of it, and asked; a client of Switchboard cannot answer for you.\n"
-        "With --dev whoever can write here, an agent too, decides what those servers run, with\n"
+        "Where nobody can tell which files a command runs, any change in the folder asks again.\n"
+        "With --dev whoever can write here, an agent too, decides what those entries run, with\n"
         "your rights unless they have a sandbox; a change of their entries still asks again.\n"
         "The folder is trusted apart from it: in one that is not, your own servers start in empty\n"
         "folders, not there."
@@ -168,7 +176,7 @@ def _check(arguments: Arguments) -> bool:
     if arguments.has("fingerprint") and (arguments.has("list") or arguments.has("revoke")):
         raise UsageError("`--fingerprint` is for what is to be trusted", "leave it out")
     if arguments.has("dev") and (not names or arguments.has("revoke")):
-        raise UsageError("`--dev` is for servers by name", "switchboard trust --dev NAME")
+        raise UsageError("`--dev` is for entries by name", "switchboard trust --dev NAME")
     if arguments.has("dev") and arguments.has("fingerprint"):
         raise UsageError("`--dev` is asked about at a terminal", "leave `--fingerprint` out")
     if names and arguments.has("all"):
@@ -195,15 +203,14 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
         for each in trust_items(settings, request.environ)
         if each.is_untrusted and (each.name in names or request.arguments.has("all"))
     ]
+    is_dev = request.arguments.has("dev")
+    if is_dev:
+        wanted = [_as_written(each, settings) for each in wanted]
     for each in wanted:
         if each.left_out and names:
             raise server_left_out(each.name, each.left_out)
     waiting = [each for each in wanted if each.waits]
-    is_dev = request.arguments.has("dev")
-    if is_dev and (other := next((each for each in waiting if each.kind != "server"), None)):
-        raise UsageError(f"`{other.name}` is no server, and `--dev` is for those", "leave it out")
-    shown = [_for_developers(each) for each in waiting] if is_dev else waiting
-    offer = _offer(settings, shown, with_folder=with_folder)
+    offer = _offer(settings, waiting, with_folder=with_folder)
     if not (offer.entries or offer.folder):
         return Done()
     channel = agreed(request, offer)
@@ -216,9 +223,21 @@ def _trust(request: CommandRequest, settings: Settings, *, with_folder: bool) ->
     return Done(names=tuple(dict.fromkeys(each.name for each in done)), folder=changed)
 
 
-def _for_developers(item: TrustItem) -> TrustItem:
-    """The item as it would be trusted: its files may change."""
-    return replace(item, details=(*item.details, DEV), files=())
+def _as_written(item: TrustItem, settings: Settings) -> TrustItem:
+    """The same as something that its user writes, however much its folder holds."""
+    print_ = written_prints(settings).get((item.name, item.fingerprint))
+    if print_ is None:
+        raise UsageError(
+            f"`{item.name}` is no server and no command tool, and `--dev` is for those",
+            "leave it out",
+        )
+    return replace(
+        item,
+        details=(*item.details, DEV),
+        files=(),
+        fingerprint=print_,
+        left_out="" if is_unbound(item.fingerprint) else item.left_out,
+    )
 
 
 def _revoke(request: CommandRequest, settings: Settings, *, with_folder: bool) -> Done:

@@ -26,7 +26,7 @@ from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools
 from switchboard.providers.table import is_reserved
 from switchboard.settings.files.server_shapes import SERVER_OBJECT
-from switchboard.settings.fingerprints import bound_values, fingerprint, seal_of
+from switchboard.settings.fingerprints import as_written, bound_values, fingerprint, seal_of
 from switchboard.settings.rules.egress_rules import judge_egress, without_foreign_egress
 from switchboard.settings.secret_rules import loads_code
 from switchboard.settings.server_fields import ENV_NAME
@@ -85,8 +85,12 @@ def read_commands(resolution: Resolution) -> CommandTools | None:
             _check_name(name, tools, layers_of)
             entry = _entry(resolution, name, fields, layer)
             if entry.fingerprint and resolution.waits(entry.fingerprint):
-                untrusted[name] = entry
-                continue
+                seal = as_written(entry.seal)
+                print_ = fingerprint(seal, resolution.workspace)
+                if resolution.waits(print_):
+                    untrusted[name] = entry
+                    continue
+                entry = replace(entry, seal=seal, fingerprint=print_)
             _check_variables(entry, resolution.environ)
         except _Wrong as wrong:
             omitted.append(

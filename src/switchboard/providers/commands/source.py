@@ -25,8 +25,9 @@ from switchboard.providers.source import (
 )
 from switchboard.sandbox.limits import limits_in_words
 from switchboard.settings.consent.looking import one_look
-from switchboard.settings.consent.sealed_files import files_to_watch, hashed_files
-from switchboard.settings.fingerprints import fingerprint
+from switchboard.settings.consent.sealed_files import files_to_watch, hashed_files, why_whole
+from switchboard.settings.consent.wording import DEV, whole_in_words
+from switchboard.settings.fingerprints import as_written, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -174,6 +175,7 @@ class CommandSource(Source[CommandTools]):
                 kind="command",
                 trust="waiting" if waits else "trusted" if entry.fingerprint else "own",
                 fingerprint=entry.fingerprint,
+                written=fingerprint(as_written(entry.seal), settings.workspace),
                 runs=shlex.join(said((entry.command, *entry.args))),
                 description=entry.description,
                 sandbox=_sandbox(entry, weaker.get(name, "")),
@@ -201,6 +203,10 @@ def _details(entry: CommandEntry, workspace: str) -> Iterator[str]:
         is_said = value not in (SECTION.default(field), None, ANY_OBJECT)
         if field.bound != "no" and field.name not in _TOLD and is_said:
             yield f"{field.name} = {_written(value)}"
+    if entry.seal.is_dev:
+        yield DEV
+    elif why := why_whole(entry.seal, workspace):
+        yield whole_in_words(why, entry.name)
     yield from (f"file {each}" for each in hashed_files(entry.seal, workspace))
 
 

@@ -11,53 +11,6 @@ INTERPRETERS = frozenset(
         *("ts-node", "ruby", "perl", "php", "lua", "java", "dotnet", "pwsh"),
     )
 )
-# They read files that no word names, and run what those say.
-RUNNERS = frozenset(
-    (
-        *("npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg", "bun", "bunx", "deno", "make", "gmake"),
-        *("just", "task", "go-task", "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv"),
-        *("tox", "nox", "rye", "pixi", "conda", "mamba", "micromamba", "fastmcp", "doit"),
-        *("cargo", "go", "mage", "gradle", "gradlew", "mvn", "mvnw", "ant", "rake", "bundle"),
-        *("bundler", "composer", "dotnet", "sbt", "lein", "clj", "clojure", "mix", "rebar3"),
-        *("stack", "cabal", "swift", "zig", "dart", "flutter", "nix", "nix-shell", "nix-build"),
-        *("direnv", "mise", "rtx", "asdf", "devbox", "devenv", "ninja", "samu", "scons", "meson"),
-        *("cmake", "ctest", "waf", "bazel", "bazelisk", "buck2", "pants", "invoke", "inv", "fab"),
-        *(
-            "gulp",
-            "grunt",
-            "turbo",
-            "nx",
-            "lerna",
-            "rush",
-            "moon",
-            "pm2",
-            "nodemon",
-            "concurrently",
-        ),
-        *("foreman", "honcho", "overmind", "hivemind", "goreman", "process-compose", "tilt"),
-        *(
-            "skaffold",
-            "vagrant",
-            "compose",
-            "docker-compose",
-            "podman-compose",
-            "nerdctl",
-            "earthly",
-        ),
-        *("buildx", "bake", "git", "run-parts", "ansible-playbook", "terraform", "tofu", "dagger"),
-    )
-)
-# They take everything from their words, or from where their user keeps settings. Whatever is not
-# known to do so may read any file of the folder that it is started in.
-PLAIN = frozenset(
-    (
-        *("true", "false", "echo", "printf", "cat", "tee", "head", "tail", "sleep", "yes", "seq"),
-        *("curl", "wget", "nc", "ncat", "socat", "websocat", "ssh", "sqlite3", "jq"),
-    )
-)
-# What of an engine for containers takes everything from its words.
-ENGINES = frozenset(("docker", "podman"))
-PLAIN_OF_ENGINES = frozenset(("run", "exec", "start", "attach", "logs"))
 # They take other programs' code in, or start a program in a way that its words do not tell.
 LOADER = re.compile(r"ld(?:-[\w.-]{1,80})?\.so[\d.]{0,20}|ld-musl-.{1,80}")
 SHELLS = frozenset(
@@ -104,11 +57,6 @@ def pieces(word: str) -> Iterator[str]:
     if word.startswith("-"):
         found += [word[2:], re.sub(_OPTION, "", word, count=1)]
     yield from dict.fromkeys(each for each in found if each not in ("", word))
-
-
-def spoken(words: Iterable[str]) -> list[str]:
-    """The words, those of a text such as that of `sh -c` one by one."""
-    return [part for word in words for part in re.split(_BETWEEN, word) if part]
 
 
 def runs_text(words: Iterable[str]) -> bool:

@@ -23,10 +23,6 @@ class Unbound(Exception):
     """What is to be told apart holds more than can be looked at."""
 
 
-class Unspelt(Unbound):
-    """Nobody can tell which files a command line leads to before it runs."""
-
-
 class Look:
     """One look at a workspace: what is left of its budget, and what it has found out already."""
 

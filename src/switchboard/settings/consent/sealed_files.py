@@ -12,19 +12,13 @@ from switchboard.settings.consent.digests import (
     tree_digest,
     tree_folders,
 )
-from switchboard.settings.consent.looking import (
-    Unbound,
-    Unspelt,
-    counted,
-    landed,
-    one_look,
-    reached,
-)
-from switchboard.settings.consent.named_files import named_data, named_files, named_folders
+from switchboard.settings.consent.folder_state import folder_state
+from switchboard.settings.consent.looking import Unbound, landed, one_look, reached
+from switchboard.settings.consent.named_files import named_by
 
-_Found = list[tuple[str, str]]
 # How the names of files begin that no word names as a whole.
 _KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
+_ANY_FILE = "folder:any file of this folder"
 
 
 def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
@@ -39,21 +33,18 @@ def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def is_unspelt(seal: Seal, workspace: str) -> bool:
-    """Whether nobody can tell which files a command line leads to before it runs."""
+def why_whole(seal: Seal, workspace: str) -> str:
+    """Why any change in the workspace asks again; empty where only the code that it names does."""
     try:
-        digests_of_files(seal, workspace)
-    except Unspelt:
-        return True
+        return named_by(seal, workspace).why_whole
     except Unbound:
-        return False
-    return False
+        return ""
 
 
 def data_files(seal: Seal, workspace: str) -> tuple[str, ...]:
     """The files of a command line whose change changes nothing, as people see them."""
     try:
-        return tuple(named_data(seal, workspace))
+        return named_by(seal, workspace).data
     except Unbound:
         return ()
 
@@ -70,9 +61,9 @@ def files_to_watch(seal: Seal, workspace: str) -> list[str]:
 
 def _watched(seal: Seal, workspace: str) -> Iterator[str]:
     root = workspace.rstrip(os.sep) + os.sep
-    files, folders = _leads_to(seal, workspace)
+    leads = named_by(seal, workspace)
     words = frozenset(seal.words)
-    for name, named in files:
+    for name, named in leads.files:
         if "\0" in named or (name not in words and not os.path.lexists(reached(named))):
             continue
         path = landed(named)
@@ -83,29 +74,34 @@ def _watched(seal: Seal, workspace: str) -> Iterator[str]:
         if os.path.isfile(path) or may_come:
             yield os.path.normpath(named)
             yield path
-    for _, folder in folders:
+    for _, folder in (*leads.folders, *([("", workspace)] if leads.why_whole else ())):
         yield folder
         yield from tree_folders(folder)
 
 
-def digests_of_files(seal: Seal, workspace: str) -> dict[str, str]:
+def digests_of_files(seal: Seal, workspace: str, *, may_be_whole: bool = True) -> dict[str, str]:
     """The digests of what a command line leads to, by the name that leads there.
 
     `python server.py` stays the same command when the repository changes what it does. Raises
-    `Unbound` where that cannot be told.
+    `Unbound` where that cannot be told. Without `may_be_whole` see `named_by`.
     """
     with one_look() as look:
-        key = ("digests", seal, workspace)
+        key = ("digests", seal, workspace, may_be_whole)
         if key not in look.known:
-            look.known[key] = dict(_digests(seal, workspace))
+            found: dict[str, str] = {}
+            for name, digest in _digests(seal, workspace, may_be_whole=may_be_whole):
+                # Two files of one name in two folders are two.
+                unique = name if name not in found else f"{name} ({len(found)})"
+                found[unique] = digest
+            look.known[key] = found
         return look.known[key]
 
 
-def _digests(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
+def _digests(seal: Seal, workspace: str, *, may_be_whole: bool) -> Iterator[tuple[str, str]]:
     root = workspace.rstrip(os.sep) + os.sep
     words, seen = frozenset(seal.words), set[str]()
-    files, folders = _leads_to(seal, workspace)
-    for name, named in files:
+    leads = named_by(seal, workspace, may_be_whole=may_be_whole)
+    for name, named in leads.files:
         if "\0" in named or (name not in words and named in seen):
             continue
         seen.add(named)
@@ -121,15 +117,8 @@ def _digests(seal: Seal, workspace: str) -> Iterator[tuple[str, str]]:
             yield f"link:{name}", f"{path} {outside_digest(path)}"
         elif os.path.isabs(name) and is_code(path) and (digest := outside_digest(path)):
             yield f"outside:{name}", digest
-    for name, folder in folders:
+    for name, folder in leads.folders:
         yield name, tree_digest(folder, with_bytecode=not seal.shuts_bytecode)
-
-
-def _leads_to(seal: Seal, workspace: str) -> tuple[_Found, _Found]:
-    """The files and the folders that a command line leads to, found once in a look."""
-    with one_look() as look:
-        key = ("leads to", seal, workspace)
-        if key not in look.known:
-            files = [*counted(named_files(seal, workspace))]
-            look.known[key] = files, [*named_folders(seal, workspace)]
-        return look.known[key]
+    # Of a folder that is not there, nothing can run.
+    if leads.why_whole and os.path.isdir(whole := os.path.realpath(workspace)):
+        yield _ANY_FILE, folder_state(whole, leads.left_out)

@@ -16,8 +16,9 @@ from threading import Event
 
 from switchboard.children.schema import Seal, ServerEntry
 from switchboard.settings.consent.digests import identity, tree_files
+from switchboard.settings.consent.folder_state import state_files
 from switchboard.settings.consent.looking import Unbound, one_look
-from switchboard.settings.consent.named_files import named_files, named_folders
+from switchboard.settings.consent.named_files import named_by
 from switchkit.platform.system import watch_folders
 
 # Kernels count time in steps of up to so much: a file that was changed within the last step could
@@ -157,11 +158,15 @@ def start_watch(entry: ServerEntry, workspace: str) -> StartWatch | None:
 
 
 def _paths(seal: Seal, workspace: str) -> Iterator[str]:
-    for _, path in named_files(seal, workspace):
+    named = named_by(seal, workspace)
+    for _, path in named.files:
         if "\0" not in path and not path.endswith(_REWRITTEN):
             yield path
-    for _, folder in named_folders(seal, workspace):
+    for _, folder in named.folders:
         yield from tree_files(folder, with_bytecode=not seal.shuts_bytecode)
+    if named.why_whole:
+        root = os.path.realpath(workspace)
+        yield from (path for path in state_files(root) if path not in named.left_out)
 
 
 def _about(path: str) -> os.stat_result | None:

@@ -20,7 +20,8 @@ def seal_of_agent(
     Servers that it has through us count too: who trusts the agent trusts them with it.
     """
     known = [*servers]
-    words = tuple(word for fields in known for word in _words(fields))
+    lines = tuple(line for fields in known if (line := tuple(_words(fields))))
+    words = tuple(word for line in lines for word in line)
     if not words:
         return None
     env = tuple(
@@ -29,7 +30,7 @@ def seal_of_agent(
         for name, value in sorted(dict(fields.get("env") or {}).items())
     )
     # Servers of agent files always start in the workspace.
-    return Seal(stated=stated, words=words, cwd=workspace, env=env, binding=binding)
+    return Seal(stated=stated, words=words, lines=lines, cwd=workspace, env=env, binding=binding)
 
 
 def check_unchanged(agent: Agent, workspace: str) -> None:

@@ -35,12 +35,14 @@ class HostSeal:
             "env": {name: given_to(each) for name, each in self._entries.items()},
             "filled": {name: filled_in(each, self._file) for name, each in self._entries.items()},
         }
+        lines = tuple(tuple(line) for line in self._lines())
         return seal_of(
             "host",
             os.path.basename(self._file.path),
             fields,
             self._workspace,
-            words=tuple(self._words()),
+            words=tuple(word for line in lines for word in line),
+            lines=lines,
             cwd=self._workspace,
             env=self._values(),
             binding=True,
@@ -71,13 +73,15 @@ class HostSeal:
                 found.setdefault(name, []).append(str(value))
         return {name: os.pathsep.join(values) for name, values in found.items()}
 
-    def _words(self) -> Iterator[str]:
+    def _lines(self) -> Iterator[Iterator[str]]:
         for fields in self._entries.values():
-            for word in words_of(fields):
-                try:
-                    yield self._fill(word)
-                except EntryUnusable:
-                    yield word
+            yield map(self._filled, words_of(fields))
+
+    def _filled(self, word: str) -> str:
+        try:
+            return self._fill(word)
+        except EntryUnusable:
+            return word
 
 
 def words_of(fields: Mapping[str, Any]) -> list[str]:

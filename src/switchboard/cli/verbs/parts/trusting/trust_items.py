@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.environment import reaching_names
-from switchboard.children.schema import Seal, ServerEntry
+from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.cli.render import shown_origin
 from switchboard.cli.verbs.parts.servers import (
@@ -26,31 +26,21 @@ from switchboard.core.privacy.secrets import REDACTED
 from switchboard.providers.source import ItemKind
 from switchboard.providers.table import configured
 from switchboard.settings.consent.looking import Unbound, landed, one_look, reached
-from switchboard.settings.consent.named_files import is_interpreter, is_runner
-from switchboard.settings.consent.sealed_files import data_files, hashed_files, is_unspelt
+from switchboard.settings.consent.sealed_files import data_files, hashed_files, why_whole
 from switchboard.settings.consent.trust_record import is_unbound
+from switchboard.settings.consent.wording import DEV, too_large_in_words, whole_in_words
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_fields import OVERRIDES, SANDBOX, SERVER, SUITE
 from switchboard.settings.trust import grant_for
 from switchkit.cli.columns import visible, wrapped
 from switchkit.cli.style import Style
 
-_ANYTHING = "other files of this workspace may decide what it runs, and a change does not ask again"
 _BESIDE = "other files that this code loads may change, and that does not ask again"
-DEV = (
-    "you write it: a change of its files does not ask again, so whoever can write in this folder,"
-    " an agent too, decides what it runs"
-)
 _TOO_MUCH = (
     "what this workspace names is too large to be looked through, or a pipe: name fewer files"
 )
-_UNSPELT = (
-    "its command line cannot be bound to the files that it leads to, which are known only once it"
-    " runs: wrap it in a script, and name that"
-)
 # What a text goes on with in its next row: the place of its label is empty.
 _BELOW = " " * len(f"  {'':9} ")
-_EITHER = f"{_TOO_MUCH}; or {_UNSPELT}"
 # Which keys of a server have a line of their own. Every other key that trust is bound to is shown
 # as it is written: see `_settings`.
 _TOLD: dict[str, str] = {
@@ -220,7 +210,7 @@ def _items(settings: Settings, environ: Mapping[str, str]) -> Iterator[TrustItem
                     details=item.details,
                     sandbox=visible(item.sandbox),
                     # One without a fingerprint is nothing that could be trusted.
-                    left_out=(_EITHER if is_unbound(item.fingerprint) else "")
+                    left_out=(_TOO_MUCH if is_unbound(item.fingerprint) else "")
                     or ("" if item.fingerprint else item.left_out),
                 )
 
@@ -264,12 +254,12 @@ def _of_server(
         filled=dict(entry.filled),
         settings=dict(_settings(entry, settings)),
         details=(
-            *([DEV] if entry.seal is not None and entry.seal.is_dev else _beyond(entry)),
+            *([DEV] if entry.seal is not None and entry.seal.is_dev else _beyond(entry, settings)),
             *_given(entry, environ),
         ),
         sandbox=server.sandbox,
         natural_language=server.natural_language,
-        left_out=_unbound(entry.fingerprint, entry.seal, settings.workspace) or server.left_out,
+        left_out=_unbound(entry, settings.workspace) or server.left_out,
         secrets=references_of(entry),
         secrets_to=_destination(entry, environ),
         replaces=server.name in settings.replaced,
@@ -303,11 +293,13 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _beyond(entry: ServerEntry) -> Iterator[str]:
-    """What may change although it was trusted."""
-    if entry.seal is not None and is_runner(entry.seal):
-        yield _ANYTHING
-    elif entry.seal is not None and is_interpreter(entry.seal):
+def _beyond(entry: ServerEntry, settings: Settings) -> Iterator[str]:
+    """What may change although it was trusted, and what may not."""
+    if entry.seal is None or entry.transport != "stdio":
+        return
+    if why := why_whole(entry.seal, settings.workspace):
+        yield whole_in_words(why, entry.name)
+    elif hashed_files(entry.seal, settings.workspace):
         yield _BESIDE
 
 
@@ -317,10 +309,11 @@ def _given(entry: ServerEntry, environ: Mapping[str, str]) -> Iterator[str]:
         yield f"it is given, of your shell: {', '.join(names)} (never one with a login in it)"
 
 
-def _unbound(fingerprint: str, seal: Seal | None, workspace: str) -> str:
-    if not is_unbound(fingerprint):
+def _unbound(entry: ServerEntry, workspace: str) -> str:
+    if not is_unbound(entry.fingerprint):
         return ""
-    return _UNSPELT if seal is not None and is_unspelt(seal, workspace) else _TOO_MUCH
+    why = why_whole(entry.seal, workspace) if entry.seal is not None else ""
+    return too_large_in_words(why, entry.name) if why else _TOO_MUCH
 
 
 def _logins(entry: ServerEntry) -> Iterator[str]:

@@ -1,0 +1,94 @@
+"""A command line, the folder that it runs in, and whose files that folder has."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from switchboard.children.schema import Seal
+from switchboard.settings.consent.looking import counted, landed, reached, resolved
+
+# By its name and by its path.
+Lead = tuple[str, str]
+
+
+class Unfollowed(Exception):
+    """A command line of which nobody can tell what it leads to; it says why."""
+
+
+class Leads(Struct, frozen=True, kw_only=True):
+    """The files and folders that a command line names, with a name each."""
+
+    files: tuple[Lead, ...] = ()
+    # Whatever lies in them.
+    folders: tuple[Lead, ...] = ()
+
+    def with_those(self, other: "Leads") -> "Leads":
+        """Both, one behind the other."""
+        return Leads(files=self.files + other.files, folders=self.folders + other.folders)
+
+
+class CommandLine(Struct, frozen=True, kw_only=True):
+    """Words, and everything that decides what they mean."""
+
+    words: tuple[str, ...]
+    # Absolute, as it is named.
+    folder: str
+    # The workspace, without links, and where programs are looked for.
+    root: str
+    path: str = ""
+    env: Mapping[str, str] = {}
+
+    def saying(self, words: Sequence[str], folder: str = "") -> "CommandLine":
+        """Another line in the same place, or in another folder."""
+        return replace(self, words=tuple(words), folder=folder or self.folder)
+
+    def at(self, name: str) -> str:
+        """The path of a name."""
+        return os.path.normpath(os.path.join(self.folder, name))
+
+    def is_inside(self, path: str) -> bool:
+        """Whether a path that has no links lies in the workspace."""
+        return path == self.root or path.startswith(self.root.rstrip(os.sep) + os.sep)
+
+    def holds(self, name: str) -> bool:
+        """Whether a name is one of the workspace, wherever it leads."""
+        return self.is_inside(os.path.normpath(reached(self.at(name))))
+
+    def is_own_file(self, name: str) -> bool:
+        """Whether a name leads to a plain file of the workspace."""
+        path = landed(self.at(name))
+        return "\0" not in name and self.is_inside(path) and os.path.isfile(path)
+
+    def is_own_folder(self, name: str) -> bool:
+        """Whether a name leads to a folder of the workspace."""
+        path = landed(self.at(name))
+        return "\0" not in name and self.is_inside(path) and os.path.isdir(path)
+
+    def places_inside(self) -> Iterator[str]:
+        """The folders of the PATH that lie in the workspace, or are named from where it runs."""
+        for each in counted(self.path.split(os.pathsep)):
+            if not os.path.isabs(each) or self.is_inside(resolved(each)):
+                yield each or "."
+
+    def upwards(self) -> Iterator[str]:
+        """The folder, and those above it up to the workspace, as paths without links."""
+        at = resolved(self.folder)
+        while self.is_inside(at):
+            yield at
+            if at == self.root:
+                return
+            at = os.path.dirname(at)
+
+
+def lines_of(seal: Seal, workspace: str) -> Iterator[CommandLine]:
+    """The command lines of an entry: most have one."""
+    for words in seal.lines or (seal.words,):
+        yield CommandLine(
+            words=words,
+            folder=seal.cwd or workspace,
+            root=os.path.realpath(workspace),
+            path=seal.path,
+            env=dict(seal.env),
+        )

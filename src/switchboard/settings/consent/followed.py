@@ -1,0 +1,395 @@
+"""Which command lines can be followed to the code that they name, and to which.
+
+A small grammar of what is known, and nothing else: a program or script of the workspace; Python and
+Node with a file or a module of it; packages of a registry, containers and installed programs that
+are servers by their name, given words that lead to no code; a text for a shell of such commands.
+Whatever is not in it raises `Unfollowed`, and is bound to every file of the workspace instead. To
+list what must not be followed was given up: no such list was ever complete.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from switchboard.children.starting.runners import is_python, taken_from_folder
+from switchboard.settings.consent.command_lines import CommandLine, Lead, Leads, Unfollowed
+from switchboard.settings.consent.command_words import (
+    INTERPRETERS,
+    SHELLS,
+    pieces,
+    program_name,
+)
+from switchboard.settings.consent.looking import landed, names_in, reached
+from switchboard.settings.consent.project_files import files_of_projects, loaded_in, script_module
+from switchboard.settings.consent.shell_texts import UNREAD, lines_in
+from switchboard.settings.secret_rules import loads_code
+
+_Follow = Callable[[CommandLine], Leads]
+_MOST_DEPTH = 3
+# Options that load nothing, by program.
+_PYTHON_FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
+_PYTHON_MODULE = re.compile(r"-([bBdEiIOPqRsSuvx]*)m(.*)")
+_APART = frozenset("IP")
+_NODE_FLAGS = re.compile(
+    r"--(?:max-[a-z-]+=\d+|no-warnings|no-deprecation|enable-source-maps|trace-[a-z-]+"
+    r"|experimental-strip-types)"
+)
+_SHELL_FLAGS = re.compile(r"-[eux]+")
+_SHELL_TEXT = re.compile(r"-[eilux]*c[eilux]*")
+_UV_FLAGS = re.compile(r"-q|--(?:quiet|frozen|locked|no-sync|no-dev|no-progress|offline)")
+_PACKAGE_FLAGS = re.compile(r"-[yq]|--(?:yes|quiet|prefer-offline|prefer-online|offline|refresh)")
+_CONTAINER_FLAGS = re.compile(
+    r"-[it]{1,2}|--(?:rm|init|interactive|tty|quiet|read-only)"
+    r"|--(?:name|network|net|platform|pull|env|env-file|user|hostname)=\S+"
+)
+_CONTAINER_VALUES = frozenset(
+    (
+        *("-e", "--env", "--env-file", "-p", "--publish", "--name", "--network", "--net", "-u"),
+        *("--platform", "--pull", "--user", "-h", "--hostname", "-l", "--label"),
+    )
+)
+_IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
+# A package by its name in a registry, with a version or without: no path, address or archive.
+_PACKAGE = re.compile(
+    r"(@[\w.-]+/)?[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?(?:(?:@|[=<>~!]=?)[\w.^~*=<>-]+)?"
+)
+_ARCHIVE = re.compile(r".*\.(?:tgz|tar|gz|zip|whl|bz2|xz)", re.IGNORECASE)
+_VERSION = re.compile(r"[\w.@-]+")
+# Who says by its name that it is a server has no reason to run what lies around.
+_SERVER = re.compile(
+    r"(?:.*[-_./@])?mcp[-_./@].+|.+[-_./@]mcp|@modelcontextprotocol/.+", re.IGNORECASE
+)
+# A word that no program takes for a text, but for an address or a variable of the user.
+_PLAIN = re.compile(r"(?:[\w@%+,./:=~^-]|\$\{\w+\})*", re.ASCII)
+_ADDRESS = re.compile(r"(?!file:|data:)[a-z][a-z0-9+]*://[^\s'\"`$\\|;<>()]*")
+# They take a folder that is worked on.
+_ROOTS = frozenset(
+    (
+        *("--root", "--roots", "--repository", "--repo", "--dir", "--allowed-dir", "--workspace"),
+        *("--allowed-directory", "--project-root", "--base-dir", "--docs"),
+    )
+)
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_LOADED = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".dylib")
+_SPLIT = re.compile(r"[^\w./-]+", re.ASCII)
+
+
+def followed(line: CommandLine, depth: int = 0) -> Leads:
+    """What a command line names. Raises `Unfollowed`, and `Unbound`."""
+    if not any(line.words):
+        # Nothing is started.
+        return Leads()
+    if depth > _MOST_DEPTH or any("\0" in word for word in line.words):
+        raise Unfollowed(UNREAD)
+    if any(loads_code(name, repository=True) for name in line.env):
+        raise Unfollowed("a variable of it makes programs load code")
+    program = line.words[0]
+    own = _own_program(line)
+    if own is not None:
+        return own
+    name = os.path.basename(landed(line.at(program)) if line.holds(program) else program)
+    found = Leads(files=tuple(_program_files(line)))
+    if name in ("sh", "ash", "bash", "dash", "ksh", "zsh"):
+        return found.with_those(_shell(line, depth))
+    if is_python(name):
+        return found.with_those(_python(line))
+    for names, follow in _KNOWN.items():
+        if name in names:
+            return found.with_those(follow(line))
+    real = landed(_found_program(line))
+    is_other = {program_name(real), os.path.basename(real)} & (INTERPRETERS | SHELLS)
+    is_own = os.sep in program and line.holds(program) and not line.is_own_file(program)
+    if not _SERVER.fullmatch(name) or is_other or is_own:
+        raise Unfollowed(f"nobody knows what `{name}` takes from the folder that it starts in")
+    return found.with_those(_foreign(line, line.words[1:]))
+
+
+def _own_program(line: CommandLine) -> Leads | None:
+    """A program of the workspace: what it makes of its words is its own, as what it loads is."""
+    program = line.words[0]
+    if os.sep not in program or not line.holds(program):
+        return None
+    path = landed(line.at(program))
+    if not line.is_inside(path) or (os.path.lexists(path) and not os.path.isfile(path)):
+        return None
+    if program_name(path) in INTERPRETERS | SHELLS or _is_installed(path):
+        return None
+    return Leads(files=((program, line.at(program)), *_named(line, line.words[1:])))
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a file of the workspace came with a package of somebody else."""
+    parts = path.split(os.sep)
+    environment = os.path.dirname(os.path.dirname(path))
+    return not {"node_modules", "site-packages"}.isdisjoint(parts) or os.path.lexists(
+        os.path.join(environment, "pyvenv.cfg")
+    )
+
+
+def _program_files(line: CommandLine) -> Iterator[Lead]:
+    """Where a program of this name would lie in the workspace, and what a Python loads there."""
+    program = line.words[0]
+    for place in [""] if os.sep in program else line.places_inside():
+        path = line.at(os.path.join(place, program))
+        yield f"program:{os.path.join(place, program)}", path
+        if is_python(program) and os.path.lexists(reached(path)) and line.holds(path):
+            yield from loaded_in(os.path.dirname(os.path.dirname(path)))
+
+
+def _found_program(line: CommandLine) -> str:
+    program = line.words[0]
+    folders = line.path.split(os.pathsep) if line.path else os.get_exec_path()
+    for place in folders if os.sep not in program else ():
+        if os.path.isabs(place) and os.path.lexists(path := os.path.join(place, program)):
+            return path
+    return line.at(program)
+
+
+def _named(line: CommandLine, words: Sequence[str]) -> Iterator[Lead]:
+    """The files that words name, as a whole or in a part."""
+    for word in words:
+        for piece in pieces(word):
+            yield (word if piece == word else f"part:{piece}"), line.at(piece)
+
+
+def _script(line: CommandLine, words: Sequence[str], program: str) -> Leads:
+    """A script, and words that are its own to understand."""
+    script = words[0] if words else "-"
+    if script.startswith("-"):
+        raise Unfollowed(UNREAD)
+    is_own = line.is_own_file(script)
+    if is_own and not _is_installed(landed(line.at(script))):
+        return Leads(files=((script, line.at(script)), *_named(line, words[1:])))
+    if (is_own or not line.holds(script)) and _SERVER.fullmatch(os.path.basename(script)):
+        return _foreign(line, words[1:]).with_those(Leads(files=((script, line.at(script)),)))
+    raise Unfollowed(f"`{script}` is no file of this folder that `{program}` would run as it is")
+
+
+def _shell(line: CommandLine, depth: int) -> Leads:
+    words = _after(line.words[1:], _SHELL_FLAGS)
+    if words and _SHELL_TEXT.fullmatch(words[0]):
+        if len(words) != len(("-c", "TEXT")):
+            raise Unfollowed(UNREAD)
+        found = Leads()
+        for inner in lines_in(words[1], line):
+            found = found.with_those(followed(inner, depth + 1))
+        return found
+    return _script(line, words, "a shell")
+
+
+def _python(line: CommandLine) -> Leads:
+    words = _after(line.words[1:], _PYTHON_FLAGS)
+    flags = "".join(line.words[1 : len(line.words) - len(words)])
+    if words and (found := _PYTHON_MODULE.fullmatch(words[0])):
+        module, rest = (found[2], words[1:]) if found[2] else ("".join(words[1:2]), words[2:])
+        return _module(line, module, rest, is_apart=not _APART.isdisjoint(flags + found[1]))
+    if words and line.is_own_folder(words[0]) and line.is_own_file(f"{words[0]}/__main__.py"):
+        folder = (f"folder:{words[0]}", landed(line.at(words[0])))
+        return Leads(files=tuple(_named(line, words[1:])), folders=(folder,))
+    return _script(line, words, "Python")
+
+
+def _module(line: CommandLine, module: str, words: Sequence[str], *, is_apart: bool) -> Leads:
+    """A module of the workspace, which stands before any other of its name; or a server."""
+    top = module.partition(".")[0]
+    is_known = bool(_MODULE.fullmatch(module)) and top not in sys.stdlib_module_names
+    if is_known and not is_apart and _is_own_module(line, top):
+        files = [*_module_files(line, top), *_named(line, words)]
+        folders = [(f"folder:{top}", landed(line.at(top)))] if line.is_own_folder(top) else []
+        return Leads(files=tuple(files), folders=tuple(folders))
+    if is_known and _SERVER.fullmatch(top) and not _leads_by_name(line, top):
+        return _foreign(line, words)
+    raise Unfollowed(f"`{module}` is no module of this folder, and may run one that is")
+
+
+def _is_own_module(line: CommandLine, top: str) -> bool:
+    # A folder without the first file counts only where no other module has its name.
+    return line.is_own_file(f"{top}.py") or (
+        line.is_own_folder(top) and line.is_own_file(f"{top}/__init__.py")
+    )
+
+
+def _module_files(line: CommandLine, top: str) -> Iterator[Lead]:
+    """What Python may load by a name: a source, machine code, or bytecode without a source."""
+    yield f"module:{top}.py", line.at(f"{top}.py")
+    for name in names_in(line.folder):
+        if name.startswith(f"{top}.") and name.endswith(_LOADED):
+            yield f"module:{name}", line.at(name)
+
+
+def _node(line: CommandLine) -> Leads:
+    return _script(line, _after(line.words[1:], _NODE_FLAGS), "Node")
+
+
+def _interpreter(line: CommandLine) -> Leads:
+    return _script(line, line.words[1:], os.path.basename(line.words[0]))
+
+
+def _uv(line: CommandLine) -> Leads:
+    """A file, a module or a script of a project of the workspace."""
+    words, folder, has_run = [*line.words[1:]], "", False
+    while words:
+        option, joined, value = words[0].partition("=")
+        if words[0] == "run" and not has_run:
+            has_run = True
+            words.pop(0)
+        elif option == "--directory" and not folder and (joined or words[1:]):
+            folder = value if joined else words[1]
+            del words[: 1 if joined else 2]
+        elif option in ("-p", "--python", "--with", "--extra", "--group") and words[1:]:
+            if joined or not (_is_package(words[1]) and not _leads_by_name(line, words[1])):
+                raise Unfollowed(f"nobody can tell what `{option}` of uv adds")
+            del words[:2]
+        elif _UV_FLAGS.fullmatch(words[0]):
+            words.pop(0)
+        else:
+            break
+    if not words or not has_run or (folder and not line.is_own_folder(folder)):
+        raise Unfollowed("uv is told to do something else than to run code of this folder")
+    at = line.saying(words, line.at(folder or "."))
+    project = Leads(files=tuple(files_of_projects(at.upwards(), "uv")))
+    return project.with_those(_in_project(at, words))
+
+
+def _in_project(line: CommandLine, words: Sequence[str]) -> Leads:
+    target = words[0]
+    if target in ("-m", "--module") and words[1:]:
+        return _module(line, words[1], words[2:], is_apart=False)
+    if is_python(target) and os.sep not in target:
+        return _python(line)
+    if target.endswith(".py") and line.is_own_file(target):
+        return _script(line, words, "uv")
+    module = script_module(line.upwards(), target)
+    for place in ("src", "."):
+        inner = line.saying(words, line.at(place))
+        if module and _is_own_module(inner, module.partition(".")[0]):
+            program = f".venv/bin/{target}"
+            found = Leads(files=((f"program:{program}", line.at(program)),))
+            return found.with_those(_module(inner, module, words[1:], is_apart=False))
+    raise Unfollowed(f"`{target}` is no file, module or script of this project")
+
+
+def _package(line: CommandLine) -> Leads:
+    """A package of a registry that is a server by its name."""
+    words, runner, named = [*line.words[1:]], os.path.basename(line.words[0]), list[str]()
+    while words and words[0].startswith("-"):
+        option, joined, value = words[0].partition("=")
+        if _PACKAGE_FLAGS.fullmatch(words[0]):
+            words.pop(0)
+        elif option in ("--from", "--with", "--package", "-p", "--python") and words[1:]:
+            named.append(value if joined else words[1])
+            del words[: 1 if joined else 2]
+        else:
+            raise Unfollowed(f"nobody can tell what `{option}` of {runner} does")
+    named += words[:1]
+    for each in named:
+        if not _is_package(each):
+            raise Unfollowed(f"`{each}` is no package of a registry")
+    if not words or not any(_SERVER.fullmatch(each) for each in named):
+        raise Unfollowed(f"nothing says that `{''.join(words[:1])}` takes no code from this folder")
+    files = [*files_of_projects(line.upwards(), runner, named)]
+    for place in line.upwards():
+        programs = f"{place}/node_modules/.bin"
+        names = {words[0], os.path.basename(_bare(words[0]))}
+        files += ((f"program:{each}", f"{programs}/{each}") for each in sorted(names))
+    folders = [
+        (f"folder:{os.path.relpath(path, line.root)}", landed(path))
+        for place in line.upwards()
+        for each in named
+        if os.path.isdir(path := landed(f"{place}/node_modules/{_bare(each)}"))
+    ]
+    found = Leads(files=tuple(files), folders=tuple(folders))
+    return found.with_those(_foreign(line, words[1:]))
+
+
+def _is_package(name: str) -> bool:
+    return bool(_PACKAGE.fullmatch(name)) and not _ARCHIVE.fullmatch(name)
+
+
+def _bare(name: str) -> str:
+    """A package without its version."""
+    return name[0] + re.split(r"[@\[=<>~!]", name[1:], maxsplit=1)[0]
+
+
+def _container(line: CommandLine) -> Leads:
+    """An image, which sees nothing of the workspace."""
+    words = [*line.words[1:]]
+    if words[:1] != ["run"]:
+        raise Unfollowed("it is told to do something else than to run an image")
+    words.pop(0)
+    files: list[Lead] = []
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option in _CONTAINER_VALUES and words:
+            files += _named(line, [words.pop(0)])
+        elif _CONTAINER_FLAGS.fullmatch(option):
+            files += _named(line, [option])
+        else:
+            raise Unfollowed(f"nobody can tell what `{option}` lets the container see")
+    if not words or not _IMAGE.fullmatch(words[0]):
+        raise Unfollowed("it names no image")
+    return Leads(files=tuple(files))
+
+
+def _foreign(line: CommandLine, words: Sequence[str]) -> Leads:
+    """Words of a program that is not of the workspace: they may name files, and no other code."""
+    if taken_from_folder("", words) != "nothing":
+        raise Unfollowed("it is given the name of another program to start")
+    for before, word in zip(("", *words), words, strict=False):
+        _refuse_text(word)
+        option, joined, value = word.partition("=")
+        for each in (value if joined else word, "" if joined else word):
+            if each and _leads_by_name(line, each):
+                raise Unfollowed(f"`{word}` may name code of this folder")
+        is_root = option in _ROOTS if joined else before in _ROOTS or not before.startswith("-")
+        if not is_root and line.is_own_folder(value if joined else word):
+            raise Unfollowed(f"`{word}` names a folder that code may be taken from")
+    for name, value in line.env.items():
+        if name == "PATH":
+            continue
+        _refuse_text(value)
+        if value and (_leads_by_name(line, value) or line.is_own_folder(value)):
+            raise Unfollowed(f"the variable {name} may name code of this folder")
+    return Leads(files=tuple(_named(line, words)))
+
+
+def _refuse_text(word: str) -> None:
+    if not _PLAIN.fullmatch(word) and not _ADDRESS.fullmatch(word):
+        raise Unfollowed("a word of it may be a text that is run")
+
+
+def _leads_by_name(line: CommandLine, word: str) -> bool:
+    """Whether a word may name a file without its ending, as the name of a module does."""
+    if _ADDRESS.fullmatch(word) or (word.startswith("--") and "=" not in word):
+        return False
+    short = word[2:] if word.startswith("-") else word
+    for piece in filter(None, _SPLIT.split(short)):
+        folder, last = os.path.split(line.at(piece))
+        if not line.is_inside(landed(folder)):
+            continue
+        # A file of exactly this name is bound, and a folder is another question.
+        stems = {f"{last}."} if os.sep in piece else {f"{last}.", f"{last.partition('.')[0]}."}
+        if any(each != last and each.startswith((*stems,)) for each in names_in(folder)):
+            return True
+        module, dot, _ = piece.partition(".")
+        if dot and module and os.sep not in piece and line.is_own_folder(module):
+            return True
+    return False
+
+
+def _after(words: Sequence[str], flags: re.Pattern[str]) -> list[str]:
+    """What stands behind options of a kind."""
+    at = 0
+    while at < len(words) and flags.fullmatch(words[at]):
+        at += 1
+    return [*words[at:]]
+
+
+_KNOWN: Mapping[tuple[str, ...], _Follow] = {
+    ("node", "nodejs"): _node,
+    ("ruby", "perl", "lua"): _interpreter,
+    ("uv",): _uv,
+    ("npx", "uvx"): _package,
+    ("docker", "podman"): _container,
+}
