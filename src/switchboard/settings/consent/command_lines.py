@@ -45,8 +45,8 @@ class CommandLine(Struct, frozen=True, kw_only=True):
         return replace(self, words=tuple(words), folder=folder or self.folder)
 
     def at(self, name: str) -> str:
-        """The path of a name."""
-        return os.path.normpath(os.path.join(self.folder, name))
+        """The path of a name, as it is: what is above a link is not where the name says."""
+        return os.path.join(self.folder, name)
 
     def is_inside(self, path: str) -> bool:
         """Whether a path that has no links lies in the workspace."""

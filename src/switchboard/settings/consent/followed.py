@@ -365,7 +365,7 @@ def _leads_by_name(line: CommandLine, word: str) -> bool:
         return False
     short = word[2:] if word.startswith("-") else word
     for piece in filter(None, _SPLIT.split(short)):
-        folder, last = os.path.split(line.at(piece))
+        folder, last = os.path.split(line.at(piece.rstrip(os.sep)))
         if not line.is_inside(landed(folder)):
             continue
         # A file of exactly this name is bound, and a folder is another question.

@@ -101,7 +101,7 @@ def _digests(seal: Seal, workspace: str, *, may_be_whole: bool) -> Iterator[tupl
     root = workspace.rstrip(os.sep) + os.sep
     words, seen = frozenset(seal.words), set[str]()
     leads = named_by(seal, workspace, may_be_whole=may_be_whole)
-    for name, named in leads.files:
+    for name, named in dict.fromkeys(leads.files):
         if "\0" in named or (name not in words and named in seen):
             continue
         seen.add(named)
