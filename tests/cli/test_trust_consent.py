@@ -141,7 +141,7 @@ def test_a_server_that_one_writes_is_trusted_with_its_later_changes(workspace: W
 
 
 @pytest.mark.parametrize(
-    "words", [("--dev",), ("--dev", "--all"), ("--dev", "s", "--revoke"), ("--dev", "other")]
+    "words", [("--dev",), ("--dev", "--all"), ("--dev", "s", "--revoke"), ("--dev", "s", "--all")]
 )
 def test_only_entries_by_name_are_trusted_with_later_changes(
     offered: Workspace, words: tuple[str, ...]

@@ -87,12 +87,12 @@ def test_what_is_trusted_can_be_used_and_trust_can_be_taken_back(ground: Ground)
     ],
 )
 def test_a_change_of_what_runs_asks_again(ground: Ground, change: dict[str, object]) -> None:
-    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a"}}})
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a-mcp"}}})
     trust(ground.load(trusted=False))
     assert _names(ground) == (["x"], [])
-    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a", **change}}})
+    ground.put(ground.own / "mcp.json", {"mcpServers": {"x": {"command": "a-mcp", **change}}})
     assert _names(ground) == ([], ["x"])
-    ground.put(ground.own / "mcp.json", '{"mcpServers":\n\n{"x": {"command": "a"}}}')
+    ground.put(ground.own / "mcp.json", '{"mcpServers":\n\n{"x": {"command": "a-mcp"}}}')
     assert _names(ground) == (["x"], [])
 
 

@@ -8,6 +8,7 @@ import pytest
 from settings.ground import Ground
 from settings.made_data import sqlite
 from support.requirements import attack
+from support.sources import command_tools
 from switchboard.children.schema import ServerEntry
 from switchboard.settings.consent.sealed_files import why_whole
 from switchboard.settings.trust import still_trusted, trust
@@ -248,3 +249,14 @@ def test_a_folder_that_is_too_large_is_trusted_only_as_ones_own(ground: Ground) 
     ground.put(ground.own / "mcp.json", {"mcpServers": {"x": entry}})
     assert ground.load(trusted=False).servers == ()
     assert done.name == "x"
+
+
+def test_a_command_tool_is_trusted_as_ones_own_too(ground: Ground) -> None:
+    ground.put(ground.own / "config.toml", '[mcp.tool]\ncommand = "make"\nargs = ["lint"]\n')
+    trust(ground.load(trusted=False), ["tool"])
+    assert [*command_tools(ground.load(trusted=False)).usable] == ["tool"]
+    ground.put(ground.workspace / "Makefile", "lint:")
+    assert [*command_tools(ground.load(trusted=False)).usable] == []
+    trust(ground.load(trusted=False), ["tool"], is_dev=True)
+    ground.put(ground.workspace / "Makefile", "lint: all")
+    assert [*command_tools(ground.load(trusted=False)).usable] == ["tool"]
