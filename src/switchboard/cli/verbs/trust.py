@@ -16,7 +16,7 @@ from switchboard.cli.verbs.parts.trusting.consent import TrustOffer, agreed, wri
 from switchboard.cli.verbs.parts.trusting.trust_items import TrustItem, trust_items
 from switchboard.providers.table import TABLE
 from switchboard.settings.consent.trust_record import folder_now, is_unbound, read_trust
-from switchboard.settings.consent.wording import DEV
+from switchboard.settings.consent.wording import ANY_CHANGE, DEV
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import no_server, server_left_out
 from switchboard.settings.trust import (
@@ -233,7 +233,7 @@ def _as_written(item: TrustItem, settings: Settings) -> TrustItem:
         )
     return replace(
         item,
-        details=(*item.details, DEV),
+        details=(*(each for each in item.details if ANY_CHANGE not in each), DEV),
         files=(),
         fingerprint=print_,
         left_out="" if is_unbound(item.fingerprint) else item.left_out,

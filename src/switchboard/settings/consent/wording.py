@@ -4,14 +4,12 @@ DEV = (
     "you write it: a change of its files does not ask again, so whoever can write in this folder,"
     " an agent too, decides what it runs"
 )
+ANY_CHANGE = "any change of a file in this folder asks again"
 
 
 def whole_in_words(why: str, name: str) -> str:
     """Of what cannot be followed to the code that it runs."""
-    return (
-        f"{why}: any change of a file in this folder asks again; if you edit here,"
-        f" `switchboard trust --dev {name}`"
-    )
+    return f"{why}: {ANY_CHANGE}; if you edit here, `switchboard trust --dev {name}`"
 
 
 def too_large_in_words(why: str, name: str) -> str:
