@@ -447,7 +447,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "few of them change",
     ("settings/consent/trusted_parts.py", "hashlib.sha256"): "as above",
     ("settings/consent/folder_state.py", "hashlib.sha256"): "few are bound to a whole folder",
-    ("settings/consent/project_files.py", "tomllib"): "few entries run a project",
+    ("settings/consent/lines/project_files.py", "tomllib"): "few entries run a project",
     ("settings/servers.py", "switchboard.settings.trust.origin_of"): "as above",
     (
         "settings/server_rules.py",

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from switchboard.settings.consent.command_words import (
+from switchboard.settings.consent.lines.command_words import (
     ENDINGS,
     INTERPRETERS,
     LOADER,

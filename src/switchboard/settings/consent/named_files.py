@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from switchboard.children.schema import Seal
-from switchboard.settings.consent.command_lines import Lead, Leads, Unfollowed, lines_of
-from switchboard.settings.consent.command_words import pieces
 from switchboard.settings.consent.data_files import data_paths, is_data_variable
-from switchboard.settings.consent.followed import followed
+from switchboard.settings.consent.lines.command_lines import Lead, Leads, Unfollowed, lines_of
+from switchboard.settings.consent.lines.command_words import pieces
+from switchboard.settings.consent.lines.followed import followed
 from switchboard.settings.consent.looking import counted, landed, one_look, resolved
 
 _MOST_FOLDERS = 32

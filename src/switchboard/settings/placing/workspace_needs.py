@@ -13,7 +13,7 @@ from switchboard.children.starting.runners import (
     program_file,
     taken_from_folder,
 )
-from switchboard.settings.consent.command_words import pieces
+from switchboard.settings.consent.lines.command_words import pieces
 
 # They run a package that has nothing to do with the folder, unless it is installed there.
 _PACKAGE_RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "pipx"))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from switchboard.settings.consent.command_lines import CommandLine, Unfollowed
+from switchboard.settings.consent.lines.command_lines import CommandLine, Unfollowed
 from switchboard.settings.secret_rules import loads_code
 
 UNREAD = "it is started by a text that we cannot follow"

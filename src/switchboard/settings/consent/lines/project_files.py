@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from switchboard.settings.consent.command_lines import Lead, Unfollowed
+from switchboard.settings.consent.lines.command_lines import Lead, Unfollowed
 from switchboard.settings.consent.looking import looking, names_in
 from switchkit.files import open_plain
 

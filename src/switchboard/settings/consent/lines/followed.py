@@ -13,16 +13,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from switchboard.children.starting.runners import is_python, taken_from_folder
-from switchboard.settings.consent.command_lines import CommandLine, Lead, Leads, Unfollowed
-from switchboard.settings.consent.command_words import (
+from switchboard.settings.consent.lines.command_lines import CommandLine, Lead, Leads, Unfollowed
+from switchboard.settings.consent.lines.command_words import (
     INTERPRETERS,
     SHELLS,
     pieces,
     program_name,
 )
+from switchboard.settings.consent.lines.project_files import (
+    files_of_projects,
+    loaded_in,
+    script_module,
+)
+from switchboard.settings.consent.lines.shell_texts import UNREAD, lines_in
 from switchboard.settings.consent.looking import landed, names_in, reached
-from switchboard.settings.consent.project_files import files_of_projects, loaded_in, script_module
-from switchboard.settings.consent.shell_texts import UNREAD, lines_in
 from switchboard.settings.secret_rules import loads_code
 
 _Follow = Callable[[CommandLine], Leads]
@@ -366,13 +370,13 @@ def _leads_by_name(line: CommandLine, word: str) -> bool:
     short = word[2:] if word.startswith("-") else word
     for piece in filter(None, _SPLIT.split(short)):
         folder, last = os.path.split(line.at(piece.rstrip(os.sep)))
-        if not line.is_inside(landed(folder)):
+        if not last.strip(".") or not line.is_inside(landed(folder)):
             continue
         # A file of exactly this name is bound, and a folder is another question.
-        stems = {f"{last}."} if os.sep in piece else {f"{last}.", f"{last.partition('.')[0]}."}
-        if any(each != last and each.startswith((*stems,)) for each in names_in(folder)):
+        module, dot, _ = last.partition(".")
+        stems = (f"{last}.", f"{module}.") if module and os.sep not in piece else (f"{last}.",)
+        if any(each != last and each.startswith(stems) for each in names_in(folder)):
             return True
-        module, dot, _ = piece.partition(".")
         if dot and module and os.sep not in piece and line.is_own_folder(module):
             return True
     return False
