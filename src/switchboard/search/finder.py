@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, cast
 
-from switchboard.core.addresses import server_of
 from switchboard.search.index import Hit, Index, Searched
 from switchboard.search.words import squeezed, words
 
@@ -18,6 +17,8 @@ _LEAST, _SENTENCE = 0.5, 4
 # Unless it says most of a tool's name.
 _WORDS_OF_A_NAME = 2
 _DOCUMENTED = 64
+# How the name of a server's suite ends, in any spelling.
+_SUITE = "suite"
 
 
 class FoundTool(NamedTuple):
@@ -83,9 +84,8 @@ class Finder:
 
     def _of(self, server: str) -> AbstractSet[int]:
         """The tools of a server, by its name in any spelling or by that of its suite."""
-        return self._places.get(squeezed(server)) or self._places.get(
-            squeezed(server_of(server)), frozenset()
-        )
+        name = squeezed(server)
+        return self._places.get(name) or self._places.get(name.removesuffix(_SUITE), frozenset())
 
     def _is_about(self, query: str, best: Hit) -> bool:
         """Whether the best fits at all. Where many names have the same words, each says little."""
