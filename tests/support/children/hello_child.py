@@ -7,7 +7,7 @@ from typing import Any
 
 def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Give what belongs into the answer."""
-    known = {
+    known: dict[str, dict[str, Any]] = {
         "initialize": {
             "protocolVersion": params.get("protocolVersion", ""),
             "capabilities": {"tools": {}},
