@@ -33,8 +33,11 @@ ATTACKS = {
 }
 SINGLE_ATTACKS = (
     *("T40", "T41", "T42"),
+    *("T50", "T51", "T52", "T53", "T54", "T55"),
+    *("T70", "T71", "T72", "T73"),
     *("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H37", "H60", "H64"),
     *("HB", "HP"),
+    *("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"),
 )
 # What the fixes keep to; for each of them attacks were invented afterwards.
 RULES = 14
