@@ -59,7 +59,7 @@ USAGE = Usage(
     ),
     examples=(
         "switchboard try -- mcp-server-time",
-        "switchboard try --allow registry.npmjs.org -- npx -y some-server",
+        "switchboard try --allow api.example.com -- npx -y some-server",
         """switchboard try --call add --args '{"a": 1}' -- ./server""",
     ),
 )
