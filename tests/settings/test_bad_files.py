@@ -190,6 +190,7 @@ def test_the_same_problems_as_objects(ground: Ground) -> None:
                 "hint": "did you mean `mcpServers`? `mcp.json` takes: mcpServers, mcp_servers",
                 "severity": "error",
                 "near": False,
+                "kind": "content",
             }
         ]
     }
