@@ -124,6 +124,10 @@ def _pass_on(secure: ssl.SSLSocket, backend: socket.socket) -> None:
             way.write()
             if way.is_over and not way.pending:
                 return
-        reading = [way.source for way in ways if way.wants_more()]
-        writing = [way.goal for way in ways if way.pending]
-        select.select(reading, writing, [])
+        # Not `select`, which knows no more than a thousand files, and a flood opens more.
+        waiting = select.poll()
+        for one in (secure, backend):
+            reads = any(way.source is one and way.wants_more() for way in ways)
+            writes = any(way.goal is one and way.pending for way in ways)
+            waiting.register(one, reads * select.POLLIN | writes * select.POLLOUT)
+        waiting.poll()
