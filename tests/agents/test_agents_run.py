@@ -21,6 +21,7 @@ from engines.codex_stage import ASKING
 from support.daemons import daemon_pid
 from support.models.script import Refuse, say, shell, stumble
 from support.processes import mentioning, wait_until_gone
+from support.reading import says
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -85,7 +86,7 @@ def test_a_question_of_the_agent_is_asked_at_the_terminal(
         terminal(workspace, *RUN) as screen,
     ):
         screen.until("Allow it? [y/N] ")
-        assert f"touch {outside}" in screen.shown
+        assert says(screen.shown, f"touch {outside}")
         assert not outside.exists()
         screen.type(f"{answer}\n")
         assert screen.ended() == 0

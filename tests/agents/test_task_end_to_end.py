@@ -18,7 +18,7 @@ from support.endpoints import message, serving
 from support.mcp_stdio import CLIENT, META, Json, modern_meta, talking_to
 from support.mcp_stdio import RpcError as Refused
 from support.models.script import say, shell
-from support.reading import read_it, reply
+from support.reading import read_it, reply, says
 from support.workspace import Workspace
 
 PATIENCE = 60.0
@@ -116,7 +116,7 @@ async def test_a_task_asks_is_answered_and_ends(workspace: Workspace, over: Any)
             task_id = task["taskId"]
             asking = await until(client, task_id, "input_required")
             [(key, request)] = asking["inputRequests"].items()
-            assert f"touch {outside}" in request["params"]["message"]
+            assert says(request["params"]["message"], f"touch {outside}")
             allow = reply("allow_once")
             await read_it()
             answers = {"taskId": task_id, "inputResponses": {key: allow}}

@@ -17,6 +17,7 @@ from switchboard.children.inbound.sizes import (
     MOST_LISTING_BYTES,
     MOST_META_BYTES,
     MOST_NOTE_BYTES,
+    MOST_TEMPLATES,
 )
 from switchboard.children.listings.listing import Kind, Listing, fetch_listing
 from switchboard.children.results import passed_through
@@ -104,7 +105,8 @@ async def test_a_listing_of_too_many_entries_fails_however_it_is_cut_into_pages(
     with pytest.raises(Fault) as refused:
         await listed(kind, half, half)
     assert refused.value.reason == "listing-too-large"
-    assert "10,000 entries" in refused.value.message
+    most = MOST_TEMPLATES if kind == "templates" else MOST_ENTRIES
+    assert f"{most:,} entries" in refused.value.message
 
 
 @attack("T2")

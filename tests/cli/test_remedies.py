@@ -123,6 +123,7 @@ _ABOUT_NOTHING = {
     "runs … ……": _NO_RUN,
     "tokens --session …": "the audit log has no call of a session",
     "trust --dev NAME": _NO_WORKSPACE_SERVER,
+    "trust --dev …": _NO_WORKSPACE_SERVER,
     "trust …": _NO_WORKSPACE_SERVER,
     "trust … --fingerprint …": _NO_WORKSPACE_SERVER,
     "unwrap": _OF_THE_HOME,

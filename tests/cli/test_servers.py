@@ -380,7 +380,8 @@ def test_a_command_cannot_hide_itself_from_who_is_to_trust_it(workspace: Workspa
     workspace.mcp_json({"evil": {"command": "sh", "args": args}})
     for verb in ("trust", "list", "doctor"):
         out = switchboard(workspace, verb, env=UNTRUSTING).out
-        lines = [line for line in out.splitlines() if "rm -rf ~" in line]
+        assert "\x1b" not in out
+        lines = [line for line in out.splitlines() if "harmless" in line]
         assert len(lines) == (2 if verb == "trust" else 1)
         for line in lines:
             assert r"\x1b[2K\rharmless\nother" in line

@@ -142,11 +142,11 @@ async def test_a_prefix_tells_children_apart_that_use_the_same_names(tmp_path: P
 @pytest.mark.parametrize(
     ("names", "shown"),
     [
-        (["Read", "read", "write"], ["write"]),
+        (["Read", "read", "write"], ["Read_3865ee59", "read_98574167", "write"]),
         (["straße", "strasse"], ["stra_e", "strasse"]),
         # A Cyrillic letter: every client gets letters that it can write, so the two differ.
         (["read", "re\u0430d"], ["read", "re_d"]),
-        (["re\u0430d", "re\u0251d", "write"], ["write"]),
+        (["re\u0430d", "re\u0251d", "write"], ["re_d_6a5b7d4a", "re_d_f533f056", "write"]),
         (["\u202eread", "read"], ["_read", "read"]),
         (["switchboard_status", "codex", "fine"], ["fine"]),
         (["a" * 100, "a" * 101], None),

@@ -12,6 +12,7 @@ from gate.ground import Era, fault, run, run_answering
 from results.conftest import Wiki
 from support.daemons import daemon_pid
 from support.mcp_stdio import StdioClient
+from support.reading import says
 from support.requirements import attack, requirement
 from support.workspace import Json
 from switchboard.core.tokens import estimated_tokens
@@ -289,9 +290,8 @@ async def test_what_is_short_is_shown_whole_beside_where_it_is_from(wiki: Wiki) 
         )
     assert wiki.saved == {"title": "Section 300", "text": "plain"}
     assert '"title": "Section 300"' in question
-    assert f'title = result {handle} of wiki.page at "/body/300/title" (11 letters, unchanged)' in (
-        question
-    )
+    told = f'title = result {handle} of wiki.page at "/body/300/title" (11 letters, unchanged)'
+    assert says(question, told)
 
 
 async def test_a_result_may_stand_at_any_depth_and_several_times(wiki: Wiki) -> None:

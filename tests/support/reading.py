@@ -1,6 +1,7 @@
 """What a person makes of a question: they read it first, and then choose."""
 
 import asyncio
+import re
 
 from support.workspace import Json
 from switchboard.surface.asking.unattended import READING_S
@@ -23,3 +24,12 @@ def reply(decision: str) -> Json:
     if decision in CHOICES:
         return {"action": "accept", "content": CHOICES[decision]}
     return {"action": "decline" if decision == "deny" else decision}
+
+
+def says(question: str, text: str) -> bool:
+    """Whether a question holds a text, wherever its rows break: also inside a word."""
+    return _unbroken(text) in _unbroken(question)
+
+
+def _unbroken(text: str) -> str:
+    return re.sub(r"\s+(?:\| )?", "", text)
