@@ -23,6 +23,7 @@ class Heard:
 
     def __init__(self, lines: AsyncIterator[str]) -> None:
         self._lines = lines
+        self._told: list[Any] = []
         self.last = ""
 
     async def next(self) -> Any:
@@ -35,12 +36,14 @@ class Heard:
         raise AssertionError("the stream has ended")
 
     async def until(self, event: str) -> Any:
-        """The first event of that name, and the time at which it came."""
+        """The next event of that name. One message may tell of several."""
         while True:
-            told = await self.next()
-            found = [each for each in told if told != "anew" and each["event"] == event]
-            if found:
-                return found[0]
+            while self._told:
+                told = self._told.pop(0)
+                if told["event"] == event:
+                    return told
+            message = await self.next()
+            self._told = [] if message == "anew" else message
 
 
 @asynccontextmanager
