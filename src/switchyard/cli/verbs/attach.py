@@ -78,7 +78,8 @@ def run(arguments: YardArguments) -> YardReport:
 
     signal.signal(signal.SIGWINCH, resized)
     try:
-        tty.setraw(number)
+        # Without throwing away what was typed since it was said how to detach.
+        tty.setraw(number, termios.TCSADRAIN)
         detached = _converse(connection, number)
     except ConnectionError:
         detached = False
