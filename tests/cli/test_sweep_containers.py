@@ -20,6 +20,9 @@ from support.workspace import Workspace
 from switchkit.containers import LABEL
 from switchkit.processes import living
 
+# A client of one test may be taken for that of another, as on any machine: one at a time.
+pytestmark = pytest.mark.xdist_group("containers")
+
 _PATIENCE = 20.0
 # Goes on when its input has ended, as some servers do.
 _DEAF = "import signal\nwhile True: signal.pause()"

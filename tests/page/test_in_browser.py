@@ -118,8 +118,8 @@ async def test_a_browser_that_is_not_logged_in_sees_how_to(
     await tab.until_text("This browser is not logged in")
     assert str(workspace.root) not in await tab.text()
     assert await tab.accessibility() == []
+    await tab.go("about:blank")
     await tab.go(report["link"].replace("#login=", "#login=x"))
-    await tab.do("Page.reload")
     await tab.until_text("was used already, or is too old")
     await tab.go("about:blank")
     await tab.go(report["link"])
