@@ -28,14 +28,14 @@ from switchboard.audit.verify import verify
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.core.audit import AuditRecord, stamp
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Effects, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
+from switchboard.core.channels.channel import Channel
 from switchboard.core.ports import Next
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.pipeline.order import build_road
 from switchboard.providers.suites.build import build_suites

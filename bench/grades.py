@@ -26,8 +26,8 @@ from gauge.talk import talking
 
 from switchboard.approvals.risk import asks, assess, may_last
 from switchboard.children.listings.listing import ToolEntry
-from switchboard.core.launches import Launch
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects, ToolSpec
 
 BEGIN, END = "<!-- grades: written by grades.py --readme -->\n", "<!-- end of grades -->\n"
 GRADES = ("high", "medium", "low")

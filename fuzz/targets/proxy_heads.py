@@ -7,7 +7,7 @@ from functools import cache
 
 import h11
 
-from switchboard.core.egress import EgressHost
+from switchboard.core.network.egress import EgressHost
 from switchboard.egress.allowed import AllowedHosts, Destination
 from switchboard.egress.blackout import HiddenForms
 from switchboard.egress.certificates import ChildAuthority

@@ -18,8 +18,8 @@ from switchboard.children.schema import Account, OAuth, ServerEntry, by_account
 from switchboard.children.secrets.lookup import EnvironmentSecrets
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
-from switchboard.core.calls import Call
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import ChosenAccount, Session
 from switchboard.daemon.board.vault_secrets import VaultSecrets

@@ -17,17 +17,17 @@ from fakes.engines import Scene, ScriptedConversation, ScriptedEngine
 from fakes.events import MemoryEvents
 from fakes.runs import MemoryRuns
 from support.processes import until_true
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Ask, Input
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.catalog.visibility import Visibility
+from switchboard.core.channels.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next, Provider
 from switchboard.core.privacy.secrets import NO_SECRETS, SecretBook
 from switchboard.core.questions import Answer, Asker, Extent, Verdict
-from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Session
 from switchboard.core.stores import Posted
-from switchboard.core.tools import ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
 from switchboard.engines.events import Form, Permission
 from switchboard.engines.profile import AgentProfile, AttachedServer, RunFields

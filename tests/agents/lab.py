@@ -5,7 +5,7 @@ from pathlib import Path
 
 from settings.ground import Ground
 from support.sources import agents
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.daemon.board.assemble import assemble
 from switchboard.providers.agents.agent import Agent
 from switchboard.providers.agents.found_agents import FoundAgents

@@ -8,7 +8,7 @@ from fakes.calls import a_session
 from fakes.endpoints import Visitor
 from support.mcp_stdio import META, Json
 from switchboard.core.board import Board
-from switchboard.core.catalog import Catalog
+from switchboard.core.catalog.catalog import Catalog
 from switchboard.core.sessions import Session
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.surface.endpoint import Endpoint

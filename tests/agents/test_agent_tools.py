@@ -8,8 +8,8 @@ import pytest
 from agents.lab import Lab
 from support.requirements import requirement
 from support.sources import agents
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.faults import Fault
-from switchboard.core.tools import Effects
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.agents.source import SOURCE
 from switchboard.settings.trust import trust

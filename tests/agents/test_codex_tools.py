@@ -6,7 +6,7 @@ from pathlib import Path
 from agents.ground import HeardChannel, ScriptedAsker, board
 from fakes.engines import Fails, Runs, Says
 from support.requirements import requirement
-from switchboard.core.calls import Outcome, TextBlock
+from switchboard.core.calls.call import Outcome, TextBlock
 from switchboard.core.sessions import Session
 from switchboard.engines.profile import RunFields
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.lab import Lab
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.providers.agents.calls.runnable import RunnableAgent
 
 HOME = """name = "mine"

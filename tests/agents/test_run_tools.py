@@ -14,7 +14,7 @@ from agents.ground import AgentBoard, board, text_of
 from fakes.engines import Hangs, Runs, Says
 from fakes.runs import MemoryRuns
 from support.processes import until_true
-from switchboard.core.contents import Reading
+from switchboard.core.calls.contents import Reading
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.run_tools.specs import run_specs
 from switchboard.providers.agents.work.conversation_folders import ConversationFolders

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fakes.runs import MemoryRuns
 from runs.ground import a_run
 from support.processes import until_true
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.providers.agents.calls.run_watch import in_line_behind, watched
 from switchboard.runs.run import Run, RunEvent
 from switchboard.runs.transcripts import state_line

@@ -23,14 +23,14 @@ from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.principal import Principal
 from switchboard.core.questions import Answer, Asker, Extent, Question, Verdict
 from switchboard.core.sessions import Session
 from switchboard.core.stores import AuditStore, Posted
-from switchboard.core.tools import Effects, ToolSpec
 
 PATIENCE = 10.0
 READS = Effects(read_only=True)

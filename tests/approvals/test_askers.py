@@ -18,9 +18,9 @@ from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.queue_asker import QueueAsker
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.sqlite import SqliteApprovals
+from switchboard.core.calls.receipts import Receipt
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Asker, Extent, Question, Verdict
-from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Era, Session
 from switchboard.surface.asking.askers import ChannelAsker
 from switchboard.surface.asking.unattended import READING_S

@@ -28,9 +28,9 @@ from switchboard.approvals.store.database import Database
 from switchboard.approvals.store.owners import ProcessOwners
 from switchboard.approvals.store.question_table import QuestionTable
 from switchboard.cli.verbs.parts.approving.lasting_rules import ListedRule, RulesReport
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.faults import Fault
 from switchboard.core.questions import Question, Verdict
-from switchboard.core.tools import Effects
 from switchkit.cli.style import Style
 from switchkit.processes import living
 

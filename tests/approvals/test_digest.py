@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from approvals.ground import a_launch, a_tool
 from switchboard.approvals.digest import call_digest, trust_digest
-from switchboard.core.definition import definition_hash
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.definition import definition_hash
+from switchboard.core.catalog.tools import Policy
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
-from switchboard.core.strict import MAX_DEPTH, canonical, read_strictly
-from switchboard.core.tools import Policy
+from switchboard.core.text.strict import MAX_DEPTH, canonical, read_strictly
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")),

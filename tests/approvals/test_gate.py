@@ -23,7 +23,7 @@ from approvals.ground import (
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import requirement
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question, Verdict

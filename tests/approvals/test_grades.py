@@ -7,8 +7,8 @@ import pytest
 from approvals.ground import READS, WRITES, a_command, a_launch, a_tool
 from support.requirements import requirement
 from switchboard.approvals.risk import asks, assess
-from switchboard.core.launches import Launch
-from switchboard.core.tools import Effects
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects
 
 SILENT = Effects()
 

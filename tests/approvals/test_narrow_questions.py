@@ -19,9 +19,9 @@ from switchboard.approvals.wording.arguments import MAX_LINE, brief_arguments
 from switchboard.approvals.wording.fitting import WIDTH
 from switchboard.approvals.wording.names import named, of_server, placed
 from switchboard.approvals.wording.prompt import prompt_of
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.core.questions import ASKING, Facts
-from switchboard.core.tools import Effects
 from switchkit.cli.columns import columns_of
 
 # Narrow terminals

@@ -9,9 +9,9 @@ from approvals.ground import READS, Ground, ScriptedAsker, a_command, a_launch, 
 from support.requirements import requirement
 from switchboard.approvals import risk
 from switchboard.approvals.risk import asks, assess
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.origins import Scope
-from switchboard.core.tools import Effects
 
 LIFTED: dict[str, Any] = {"requires_approval": False, "required_by": Scope.HOME}
 

@@ -9,10 +9,10 @@ from approvals.ground import READS, WRITES, Ground, ScriptedAsker, a_command, a_
 from fakes.audit import MemoryAudit
 from fakes.calls import a_session
 from support.requirements import attack, requirement
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.origins import Scope
 from switchboard.core.questions import Question
-from switchboard.core.tools import Effects
 
 SILENT = Effects()
 

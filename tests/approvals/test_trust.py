@@ -12,13 +12,13 @@ from fakes.calls import a_session
 from support.requirements import attack, requirement
 from switchboard.approvals.heard import HeardChannel
 from switchboard.approvals.trust import Subject, TrustBook, words_of
-from switchboard.core.borrowed import Quoted
-from switchboard.core.calls import Call
-from switchboard.core.channel import Channel
-from switchboard.core.launches import Launch
+from switchboard.core.calls.borrowed import Quoted
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.questions import Question
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import Effects, ToolSpec
 
 FETCH = a_tool("fetch", effects=Effects(read_only=True, open_world=True))
 

@@ -19,15 +19,15 @@ from support.requirements import attack, requirement
 from switchboard.approvals.risk import is_open_world
 from switchboard.approvals.wording.arguments import MAX_ARGUMENTS, brief_arguments
 from switchboard.approvals.wording.names import placed
-from switchboard.core.borrowed import Borrowed
+from switchboard.core.calls.borrowed import Borrowed
+from switchboard.core.calls.launches import task_wish
+from switchboard.core.catalog.tools import Effects
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import task_wish
 from switchboard.core.principal import Principal
 from switchboard.core.privacy.cleaning import blanks_counted, cleaned, cleaned_line, written_out
 from switchboard.core.privacy.redaction import redacted_arguments
 from switchboard.core.privacy.secrets import NO_SECRETS
 from switchboard.core.questions import Question
-from switchboard.core.tools import Effects
 
 
 async def question_of(ground: Ground, arguments: Any = None, **more: Any) -> Question:

@@ -112,14 +112,14 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
-    Allowance("cli/verbs/agents.py", {"providers/*"}, "it shows what agent files come to"),
-    Allowance("cli/verbs/find.py", {"search"}, "a catalogue is searched where no daemon runs, too"),
+    Allowance("cli/verbs/agents/agents.py", {"providers/*"}, "it shows what agent files come to"),
+    Allowance("cli/verbs/calling/find.py", {"search"}, "it searches where no daemon runs"),
     Allowance("cli/verbs/egress.py", {"egress"}, "decisions are shown where no daemon runs, too"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/usage.py", {"audit"}, "as above"),
+    Allowance("cli/verbs/calling/usage.py", {"audit"}, "as above"),
     Allowance("cli/verbs/parts/hosts/leaving.py", {"audit:paths"}, "what proves the log stays"),
     Allowance("cli/verbs/open_page.py", {"procs:open_page"}, "it opens the user's browser"),
-    Allowance("cli/verbs/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
+    Allowance("cli/verbs/consent/approvals.py", {"approvals", "audit"}, "it decides daemon or not"),
     Allowance("cli/verbs/*runs.py", {"runs"}, "runs are looked at where no daemon runs, too"),
     Allowance("cli/verbs/parts/runs/run_lines.py", {"runs"}, "as above"),
     Allowance("cli/verbs/parts/dated.py", {"runs"}, "as above"),
@@ -218,7 +218,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "results/reading_room.py",
         "concurrent.futures.ThreadPoolExecutor",
     ): "few results are that large",
-    ("core/egress.py", "ipaddress"): "few have hosts of their own",
+    ("core/network/egress.py", "ipaddress"): "few have hosts of their own",
     ("config/key_positions.py", "bisect.bisect_left"): "few files have much to tell",
     **{
         ("config/documents.py", f"switchboard.config.toml_text.{name}"): "few have a TOML file"
@@ -309,7 +309,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.core.privacy.cleaning.cleaned",
     ): "its patterns take a while to compile",
     ("children/inbound/attribution.py", "urllib.parse.urlsplit"): "few are led to a page",
-    ("core/strict.py", "json"): "it takes four modules, and only guarded boards read so",
+    ("core/text/strict.py", "json"): "it takes four modules, and only guarded boards read so",
     ("entry.py", "switchboard.shim.main.serve"): "the command line does without the shim",
     ("entry.py", "switchboard.shim.quick_call.call"): "as above",
     ("entry.py", "switchboard.cli.main.main"): "the shim does without the command line",
@@ -332,11 +332,17 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.providers.agents.work.engine_trust.EngineTrust",
     ): "it reads the settings of engines, which only `trust` and the doctor show",
     ("providers/table.py", "*"): "a provider is loaded when it is configured, by its name",
-    ("cli/verbs/daemon.py", "switchboard.daemon.serve.run"): "only the daemon itself needs it",
-    ("cli/verbs/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
+    (
+        "cli/verbs/serving/daemon.py",
+        "switchboard.daemon.serve.run",
+    ): "only the daemon itself needs it",
+    ("cli/verbs/serving/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
     **{
-        ("cli/verbs/serve.py", f"switchboard.{name}"): "of three ways to serve, one is loaded"
+        (
+            "cli/verbs/serving/serve.py",
+            f"switchboard.{name}",
+        ): "one of three ways is loaded"
         for name in (
             "cli.verbs.parts.http_endpoint.serve_attached",
             "daemon.serve.run",
@@ -376,7 +382,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     },
     ("daemon/server.py", "switchboard.settings.bridged.bridged"): "few clients are bridges",
     **{
-        ("cli/verbs/bridge.py", f"switchboard.{name}"): "the daemon has a board already"
+        ("cli/verbs/serving/bridge.py", f"switchboard.{name}"): "the daemon has a board already"
         for name in (
             *("daemon.serve.run", "daemon.serve.serve_stdio", "settings.bridged.bridged"),
             "daemon.board.instructions.bridge_words",
@@ -392,7 +398,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
     },
     (
-        "cli/verbs/mcp.py",
+        "cli/verbs/serving/mcp.py",
         "switchboard.cli.verbs.parts.auth.commands.run_auth",
     ): "a client that is served logs in nowhere",
     (

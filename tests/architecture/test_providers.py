@@ -10,12 +10,12 @@ from switchboard.providers.table import TABLE
 ALSO_WORDS_OF_FILES = {
     "suites": ("settings/", "config/"),
     # How much a client is listed: everything, as if it were connected directly.
-    "direct": ("settings/fields.py", "settings/servers.py", "cli/verbs/tokens.py"),
+    "direct": ("settings/fields.py", "settings/servers.py", "cli/verbs/calling/tokens.py"),
 }
 # A verb that is about what one provider has.
 VERBS = {
-    "agents": ("cli/verbs/agents.py", "cli/table.py"),
-    "find": ("cli/verbs/find.py", "cli/table.py"),
+    "agents": ("cli/verbs/agents/agents.py", "cli/table.py"),
+    "find": ("cli/verbs/calling/find.py", "cli/table.py"),
 }
 
 

@@ -46,7 +46,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("config/reader.py", "switchkit.toml_positions.nearest"): "as above",
     ("config/reader.py", "switchkit.toml_positions.statements"): "as above",
     ("config/services.py", "signal.Signals"): "most services are stopped with SIGTERM",
-    ("git/status.py", "switchkit.quiet_git.replaced"): "few repositories name programs",
+    ("git/status.py", "switchkit.git.quiet_git.replaced"): "few repositories name programs",
     ("git/status.py", "switchyard.git.repository.git"): "as above",
     ("control/actions.py", f"{_CONFIGURATION}.check_service"): _RARE_READ,
     ("control/actions.py", f"{_CONFIGURATION}.config_for"): _RARE_READ,

@@ -15,7 +15,7 @@ from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
 from switchboard.audit.writer import AuditWriter, Told
 from switchboard.core.audit import AuditRecord, AuditRow, Verification
-from switchboard.core.stamps import stamp
+from switchboard.core.text.stamps import stamp
 
 
 def a_record(

@@ -11,7 +11,7 @@ from switchboard.audit.paths import AuditPaths
 from switchboard.audit.writer import AuditWriter
 from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault
-from switchboard.core.stamps import stamp
+from switchboard.core.text.stamps import stamp
 
 
 async def main() -> None:

@@ -19,7 +19,7 @@ from switchboard.audit.reader import AuditReader
 from switchboard.audit.verify import verify
 from switchboard.core.audit import AuditApproval, AuditMark, AuditRecord
 from switchboard.core.events import AuditFlooded
-from switchboard.core.stamps import stamp
+from switchboard.core.text.stamps import stamp
 
 SMALL = 24 << 10
 APPROVED = AuditApproval(decision="approved", id="q1", mode="once", channel="cli")

@@ -7,7 +7,7 @@ import pytest
 
 from support.requirements import attack
 from switchboard.children.inbound.audience import ABANDONED_S, LINGER_S, Audience
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 
 
 @dataclasses.dataclass

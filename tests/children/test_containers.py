@@ -19,7 +19,7 @@ from support.workspace import Workspace, child_command
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.starting.containers import container_run, in_container
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.procs.containers import ContainerStart, container_notes, sweep
 from switchboard.procs.spawn import SpawnSpec
 from switchkit.reaper_client import Reaper

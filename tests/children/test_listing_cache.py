@@ -15,10 +15,10 @@ from switchboard.children.listings.listing import ToolListing, listing_of
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.core.board import Board
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.events import SessionOpened
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.daemon.board.runtime import RunningBoard
 
 TOOL = Raw(b'{"name":"read","inputSchema":{"type":"object"}}')

@@ -21,8 +21,8 @@ from switchboard.children.inbound.sizes import (
 )
 from switchboard.children.listings.listing import Kind, Listing, fetch_listing
 from switchboard.children.results import passed_through
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.providers.suites.results import outcome_from_result
 from switchboard.wire.messages import MAX_ERROR_BYTES, RpcError, error_from_raw

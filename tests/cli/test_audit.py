@@ -20,11 +20,11 @@ from support.workspace import Workspace
 from switchboard.audit.paths import AuditPaths
 from switchboard.audit.store import SqliteAudit
 from switchboard.core.audit import AuditApproval, AuditRecord
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era
-from switchboard.core.stamps import stamp
-from switchboard.core.visibility import Visibility
+from switchboard.core.text.stamps import stamp
 from switchboard.pipeline.order import build_road
 from switchboard.surface.results import fault_parts
 

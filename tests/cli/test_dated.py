@@ -8,7 +8,8 @@ import pytest
 from approvals.asker_contract import a_question
 from runs.ground import a_run
 from switchboard.cli.report import Report
-from switchboard.cli.verbs.approvals import DefinitionReport, QuestionReport
+from switchboard.cli.verbs.agents.runs import RunReport
+from switchboard.cli.verbs.consent.approvals import DefinitionReport, QuestionReport
 from switchboard.cli.verbs.parts.dated import (
     DatedAnswer,
     DatedHeld,
@@ -16,7 +17,6 @@ from switchboard.cli.verbs.parts.dated import (
     DatedRun,
     DatedRunEvent,
 )
-from switchboard.cli.verbs.runs import RunReport
 from switchboard.core.questions import Answer
 from switchboard.core.stores import Held
 from switchboard.runs.run import RunEvent

@@ -56,7 +56,7 @@ def test_a_server_loads_only_its_own_verb(workspace: Workspace, words: tuple[str
     workspace.echo_child()
     modules = loaded(workspace, *words)
     verbs = {verb.module for verb in VERBS.values()}
-    assert modules & verbs == {f"switchboard.cli.verbs.{words[0]}"}
+    assert modules & verbs == {f"switchboard.cli.verbs.serving.{words[0]}"}
     assert modules & FORBIDDEN == set()
     assert "bpe_openai" not in modules
 

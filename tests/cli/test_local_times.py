@@ -9,16 +9,16 @@ import pytest
 from fakes.audit import MemoryAudit
 from switchboard.cli.printer import Printer
 from switchboard.cli.report import ErrorReport, Report
+from switchboard.cli.verbs.agents.runs import ListedRun, RunsReport
 from switchboard.cli.verbs.events import EventReport, EventsReport
 from switchboard.cli.verbs.parts.audit_reports import AuditReport, PlacedRecord
 from switchboard.cli.verbs.parts.runs.run_lines import event_lines
-from switchboard.cli.verbs.runs import ListedRun, RunsReport
 from switchboard.cli.verbs.servers.logs import ServerLogReport, ShownLogLine
 from switchboard.control.call_desk import kept_result
 from switchboard.control.requests import ResultRequest
 from switchboard.core.audit import AuditRecord
 from switchboard.core.faults import Fault
-from switchboard.core.stamps import stamped
+from switchboard.core.text.stamps import stamped
 from switchboard.receipts.result_files import ResultFiles
 from switchboard.runs.run import RunEvent
 from switchkit.cli.style import Style

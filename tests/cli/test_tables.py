@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from cli.commands import on_terminal, switchboard
 from support.workspace import Workspace, child_command, server
 from switchboard.cli.report import Report
-from switchboard.cli.verbs.agents import AgentsReport, ListedAgent
-from switchboard.cli.verbs.approvals import ApprovalsReport, ListedApproval
-from switchboard.cli.verbs.calls import CallsReport, ListedCall
+from switchboard.cli.verbs.agents.agents import AgentsReport, ListedAgent
+from switchboard.cli.verbs.agents.runs import ListedRun, RunsReport
+from switchboard.cli.verbs.calling.calls import CallsReport, ListedCall
+from switchboard.cli.verbs.consent.approvals import ApprovalsReport, ListedApproval
 from switchboard.cli.verbs.parts.servers import ListedServer
-from switchboard.cli.verbs.runs import ListedRun, RunsReport
 from switchboard.cli.verbs.servers.list import ListReport
 from switchboard.cli.verbs.status import StatusReport
 from switchboard.control.status import BoardStatus, ChildStatus, little_known

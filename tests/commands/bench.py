@@ -15,14 +15,14 @@ from msgspec import Raw
 from fakes.events import MemoryEvents
 from support.sources import command_specs, commands_provider
 from support.workspace import Workspace
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Ask, Input
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.catalog.visibility import Visibility
+from switchboard.core.channels.channel import Ask, Input
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Next
-from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import NO_OVERRIDES, Overrides, Session
-from switchboard.core.tools import ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.guard import Guard
 from switchboard.pipeline.order import build_road
 from switchboard.providers.commands.provider import CommandsProvider

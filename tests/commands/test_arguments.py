@@ -8,7 +8,7 @@ import pytest
 from commands.bench import Bench, json_of, text_of
 from support.requirements import attack, requirement
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.strict import Number
+from switchboard.core.text.strict import Number
 from switchboard.providers.commands.templates import fill, names_in
 
 ECHO = "import json, sys; print(json.dumps([sys.argv[1:], json.load(sys.stdin)]))"

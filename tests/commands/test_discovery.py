@@ -15,7 +15,7 @@ from support.mcp_stdio import RpcError, StdioClient, talking_to, text_of
 from support.processes import wait_until_none_mention
 from support.requirements import requirement
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.faults import Fault
 from switchboard.daemon.board.runtime import running
 from switchboard.providers.commands.listing import Judged, judge_tools

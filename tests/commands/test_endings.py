@@ -10,7 +10,7 @@ from commands.bench import Bench, MemoryChannel
 from support.processes import mentioning, until_true, wait_until_none_mention
 from support.requirements import requirement
 from support.sources import commands_provider
-from switchboard.core.calls import Interrupted
+from switchboard.core.calls.call import Interrupted
 from switchboard.core.events import CallFinished
 from switchboard.core.faults import Fault, FaultCode
 from switchkit.reaper_client import Reaper

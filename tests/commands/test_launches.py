@@ -7,7 +7,7 @@ import pytest
 from commands.bench import Bench
 from support.requirements import requirement
 from switchboard.approvals.risk import assess
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 from switchboard.core.sessions import Overrides
 
 SECRET = "hunter2-and-more"

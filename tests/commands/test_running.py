@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commands.bench import Bench, text_of
 from support.requirements import requirement
-from switchboard.core.calls import Figures
+from switchboard.core.calls.call import Figures
 from switchboard.core.faults import FaultCode
 from switchboard.providers.commands import listing as assembling
 from switchboard.sandbox.probe import Probe

@@ -17,7 +17,7 @@ from support.processes import until_true
 from support.workspace import Workspace, child_command
 from switchboard.cli.options import PROGRAM
 from switchboard.cli.printer import Printer
-from switchboard.cli.verbs.call import USAGE, report_of, request_of
+from switchboard.cli.verbs.calling.call import USAGE, report_of, request_of
 from switchboard.control.requests import read_request
 from switchboard.control.tools import CallAnswer
 from switchboard.shim.flags import read_call

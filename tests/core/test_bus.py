@@ -7,8 +7,8 @@ import pytest
 
 from fakes.calls import FakeProvider, a_call
 from switchboard.core.bus import EventBus
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.events import CallFinished, CallStarted, Event
-from switchboard.core.visibility import Visibility
 from switchboard.pipeline.order import build_road
 
 

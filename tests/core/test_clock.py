@@ -2,7 +2,7 @@
 
 import asyncio
 
-from switchboard.core.clock import Clock
+from switchboard.core.calls.clock import Clock
 
 
 async def test_a_question_that_was_asked_before_the_call_began_does_not_lift_its_ceiling() -> None:

@@ -21,7 +21,7 @@ ENDS_S = 30.0
 # What is told later of the latest events and of what servers printed: so many of each, and no more.
 # What measures the time of calls, until it has looked once more whether there are any.
 BOUNDED = (
-    *("switchboard.core.events.", "switchboard.core.log_lines."),
+    *("switchboard.core.events.", "switchboard.core.text.log_lines."),
     *("switchboard.core.loop.timers.", "switchboard.pipeline.gates.deadline."),
 )
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from approvals.ground import a_launch
 from fakes.calls import a_call, answer
 from fakes.events import MemoryEvents
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.daemon.board.guard import Guard
 
 

@@ -16,7 +16,7 @@ from egress.world import SECRET, FakeResolver, Heard, Site, way_out
 from sandbox.den import Den
 from support.authority import Authority
 from support.workspace import CHECKOUT, Workspace, child_command, server
-from switchboard.core.egress import egress_from
+from switchboard.core.network.egress import egress_from
 from switchboard.egress.believed import certificates_in
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.session_variables import SessionVariables

@@ -15,8 +15,8 @@ from support.authority import Authority
 from support.processes import until_true
 from support.requirements import requirement
 from support.workspace import CHECKOUT, NODE_MODULES
-from switchboard.core.egress import egress_from
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import egress_from
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec

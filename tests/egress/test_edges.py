@@ -14,7 +14,7 @@ from support.requirements import attack
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
 from switchboard.children.secrets.texts import injected_secrets
-from switchboard.core.egress import egress_from
+from switchboard.core.network.egress import egress_from
 from switchboard.egress.certificates import ChildAuthority
 from switchboard.egress.refusals import EgressRefusal
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from egress.world import SECRET, FakeResolver, Out, OwnProxy, Site, ok, way_out
 from support.authority import Authority
-from switchboard.core.egress import split_host
 from switchboard.core.events import EgressRefused
+from switchboard.core.network.egress import split_host
 from switchboard.egress.limits import LIMITS
 from switchboard.egress.resolving import HostResolver, SystemResolver
 from switchboard.egress.variables import AUTHORITY_FILE

@@ -16,7 +16,7 @@ from egress.world import FakeResolver, Heard, Site, ok
 from sandbox.den import Den
 from support.python_index import Wheel
 from support.workspace import SCRIPTS
-from switchboard.core.egress import egress_from
+from switchboard.core.network.egress import egress_from
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.way_out import ProxiedWayOut, WayOutSpec

@@ -12,10 +12,10 @@ from switchboard.approvals.risk import assess
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.texts import references_of
 from switchboard.children.server_launches import ServerLaunches
-from switchboard.core.egress import EgressHost, egress_from, written_egress
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import EgressHost, egress_from, written_egress
 from switchboard.core.privacy.secrets import NO_SECRETS
-from switchboard.core.tools import ToolSpec
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.guard import Guard
 from switchboard.providers.commands.launches import standing_launch

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from switchboard.core.egress import egress_from
 from switchboard.core.events import Event
+from switchboard.core.network.egress import egress_from
 from switchboard.egress.limits import LIMITS, EgressLimits
 from switchboard.egress.record import EgressRecord
 from switchboard.egress.session_variables import SessionVariables

@@ -16,7 +16,7 @@ from support.workspace import child_command
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.calls.call import Call, Outcome, TextBlock
 from switchboard.core.faults import Fault
 from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.settings.freeze import suite_overrides

@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Channel
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ArgumentsCheck, Policy, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ArgumentsCheck, Policy, ToolSpec
 
 Run = Callable[[Call], Awaitable[Outcome]]
 

@@ -11,9 +11,9 @@ from fakes.calls import FakeProvider, Run, a_session, a_tool, answer
 from fakes.events import MemoryEvents
 from support.mcp_stdio import Json, modern_meta
 from switchboard.core.board import Board
-from switchboard.core.catalog import Catalog
-from switchboard.core.receipts import Receipt
-from switchboard.core.visibility import Visibility
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.endpoint import Endpoint

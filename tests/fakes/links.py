@@ -7,7 +7,7 @@ from typing import Any
 from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.wire.messages import Parts
 from switchboard.wire.pipes import Loss
 

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.boards import echo_server, serving, text_of
 from fakes.calls import a_session
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 from switchboard.core.privacy.secrets import Redact
 from switchboard.daemon.board.guard import Guard
 from switchboard.providers.find.catalogue import Catalogue

@@ -19,7 +19,7 @@ from support.processes import mentioning, until_true
 from support.tokenizer import tokens as tokens_of
 from support.workspace import Json, child_command, server
 from switchboard.children.listings.kept_words import KeptWords
-from switchboard.core.tools import Outline, ToolSpec
+from switchboard.core.catalog.tools import Outline, ToolSpec
 from switchboard.providers.find.specs import find_specs
 from switchboard.providers.find.surface import Surface
 from switchboard.providers.recall.specs import read_spec

@@ -14,7 +14,7 @@ from msgspec import Raw
 from support.requirements import requirement
 from switchboard.children.schema import ServerEntry
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.events import ChildStarted
 from switchboard.core.sessions import Session
 from switchboard.daemon.board.runtime import Runtime, running

@@ -23,7 +23,7 @@ from natural.model_server import (
 from support.processes import mentioning
 from support.requirements import requirement
 from switchboard.children.exposure import SuiteSettings
-from switchboard.core.calls import Outcome, TextBlock
+from switchboard.core.calls.call import Outcome, TextBlock
 from switchboard.core.events import CallNarrowed
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.settings.sections import Interpreting

@@ -13,8 +13,8 @@ from fakes.engines import Fails, Hangs, Runs, Says, Scene, ScriptedEngine
 from support.hosts import claude_program, codex_program
 from support.models.script import say
 from support.requirements import requirement
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.tools import ToolSpec
 from switchboard.engines.engine import Readiness
 from switchboard.models.engine_model import EngineModel
 from switchboard.providers.suites.natural.instructions import Instructions

@@ -21,7 +21,7 @@ from oauth.scripted_servers import METADATA, ScriptedServers, Told, scripted_ser
 from support.oauth_servers import browse, oauth_servers
 from support.workspace import Json, Workspace
 from switchboard.children.schema import OAuth, ServerEntry
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.oauth.grant_store import GrantStore
 from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins

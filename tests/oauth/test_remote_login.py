@@ -16,7 +16,7 @@ from switchboard.children.pool import ChildPool
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import EnvironmentSecrets
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.oauth.faults import login_required
 from switchkit.reaper_client import Reaper

@@ -18,13 +18,13 @@ from switchboard.audit.paths import AuditPaths
 from switchboard.audit.reader import AuditReader
 from switchboard.audit.store import SqliteAudit
 from switchboard.core.audit import AuditApproval, AuditRecord
-from switchboard.core.calls import Call, Figures, Outcome
+from switchboard.core.calls.call import Call, Figures, Outcome
+from switchboard.core.catalog.tools import Effects, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Gate, Next
 from switchboard.core.questions import Approval
 from switchboard.core.stores import AuditStore
-from switchboard.core.tools import Effects, ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.pipeline.call_records import tokens_of
 from switchboard.pipeline.gates.audit import AuditGates
 from switchboard.pipeline.order import build_road

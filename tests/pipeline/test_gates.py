@@ -14,9 +14,9 @@ from fakes.calls import a_call, a_session, a_tool, answer, outcome
 from fakes.time import in_fake_time
 from support.requirements import attack
 from support.workspace import Json
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.visibility import Visibility
 from switchboard.pipeline.gates.arguments import ArgumentsGate
 from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.pipeline.gates.limits import LimitsGate

@@ -11,13 +11,13 @@ from approvals.ground import Ground, ScriptedAsker, a_launch
 from fakes.calls import FakeProvider, a_call, a_session, a_tool, outcome
 from fakes.events import MemoryEvents
 from support.requirements import requirement
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.events import CallFinished, CallNarrowed, CallStarted
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
 from switchboard.core.ports import Next
 from switchboard.core.questions import Answer, Question
-from switchboard.core.visibility import Visibility
 from switchboard.pipeline.compose import compose
 from switchboard.pipeline.order import build_road
 

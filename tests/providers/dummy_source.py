@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from switchboard.config.keys import Field, Section
 from switchboard.config.strict import Text
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Channel
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Effects, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.context import Context
 from switchboard.providers.source import Finding, Listed, ListingContext, Source
 from switchboard.settings.sections import Settings

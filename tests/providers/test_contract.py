@@ -15,7 +15,7 @@ from providers.cases import CASES, Case, Json, Use
 from support.processes import mentioning, wait_until_none_mention
 from support.workspace import Workspace
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.calls.call import Call, Outcome, TextBlock
 from switchboard.core.events import CallStarted
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session

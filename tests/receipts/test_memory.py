@@ -6,8 +6,8 @@ import pytest
 from msgspec import Raw
 
 from fakes.calls import a_call
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.core.receipts import Receipt
+from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.calls.receipts import Receipt
 from switchboard.receipts.book import CallBook
 from switchboard.receipts.identity import place_of
 

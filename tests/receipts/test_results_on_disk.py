@@ -11,11 +11,11 @@ from msgspec import Raw
 
 from receipts.ground import Post, begin, client_of, killed
 from support.processes import until_true
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.core.clock import Clock
-from switchboard.core.receipts import KeptOutcome, Receipt
+from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.calls.clock import Clock
+from switchboard.core.calls.receipts import KeptOutcome, Receipt
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.receipts import result_files
 from switchboard.receipts.kept import kept_from
 from switchboard.receipts.result_files import MOST_RESULT_BYTES, ResultFiles

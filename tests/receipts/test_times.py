@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from receipts.ground import Post, begin, client_of, said
-from switchboard.core import clock as clocks
-from switchboard.core.clock import CallTimes, Clock
+from switchboard.core.calls import clock as clocks
+from switchboard.core.calls.clock import CallTimes, Clock
 
 
 class Now:

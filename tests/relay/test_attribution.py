@@ -21,7 +21,7 @@ from switchboard.children.inbound.attribution import (
 from switchboard.children.inbound.input_rounds import settle
 from switchboard.children.inbound.question_rate import QuestionRate
 from switchboard.children.results import passed_through
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.messages import Raw, RpcError

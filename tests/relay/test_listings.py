@@ -12,9 +12,9 @@ from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
 from switchboard.core.bus import EventBus
-from switchboard.core.catalog import Catalog
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.sessions import Session
-from switchboard.core.visibility import Visibility
 from switchboard.directory.directory import OfferDirectory
 from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.providers.direct.provider import DirectProvider

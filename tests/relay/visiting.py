@@ -13,8 +13,8 @@ from relay.bridges import EVERY_CAPABILITY, EraName
 from support.mcp_stdio import CLIENT, META, modern_meta
 from support.workspace import Json, child_command
 from switchboard.children.schema import ServerEntry
+from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionOpened
-from switchboard.core.receipts import Receipt
 from switchboard.surface.channel import PATIENCE_S
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.suspended_calls import SuspendedCall, SuspendedCalls

@@ -12,9 +12,9 @@ from fakes.events import MemoryEvents
 from results.test_store import LAUNCH
 from support.requirements import attack
 from support.workspace import Workspace
-from switchboard.core.borrowed import Quoted
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Outcome
+from switchboard.core.calls.borrowed import Quoted
+from switchboard.core.calls.call import Outcome
 from switchboard.core.faults import Fault
 from switchboard.daemon.board.runtime import running
 from switchboard.pipeline.gates.results import RESULT_KEY

@@ -15,7 +15,7 @@ from support.mcp_stdio import StdioClient
 from support.reading import says
 from support.requirements import attack, requirement
 from support.workspace import Json
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 SECTIONS = [{"id": n, "title": f"Section {n}"} for n in range(600)]

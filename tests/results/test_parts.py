@@ -13,11 +13,11 @@ from fakes.calls import a_call, a_session, a_tool
 from fakes.events import MemoryEvents
 from support.workspace import Workspace
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call, Outcome, TextBlock, WireBlock
+from switchboard.core.calls.call import Call, Outcome, TextBlock, WireBlock
+from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.daemon.board.runtime import running
 from switchboard.pipeline.gates.results import RESULT_KEY, ResultsGate
 from switchboard.results.inlining import Inlining, Share

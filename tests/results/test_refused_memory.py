@@ -19,9 +19,9 @@ from results.test_borrowing import a_reference, a_result
 from support.requirements import attack
 from support.workspace import Workspace
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.core.decoded_size import MOST_DECODED, decoded_size
+from switchboard.core.calls.call import Outcome, TextBlock
 from switchboard.core.faults import Fault
+from switchboard.core.text.decoded_size import MOST_DECODED, decoded_size
 from switchboard.daemon.board.runtime import running
 from switchboard.pipeline.gates.results import RESULT_KEY
 from switchboard.results.borrowing import lent_to, may_refer, resolve

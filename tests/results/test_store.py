@@ -5,11 +5,11 @@ from msgspec.structs import replace
 
 from fakes.calls import a_session
 from support.requirements import attack
-from switchboard.core.borrowed import Quoted
+from switchboard.core.calls.borrowed import Quoted
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import ToolSpec
 from switchboard.results.kept_result import KeptResult, packed
 from switchboard.results.store import ResultStore
 

@@ -13,7 +13,7 @@ from support.sources import command_tools
 from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.settings.fingerprints import sealed
 from switchboard.settings.load import load_settings
 from switchboard.settings.sections import Settings

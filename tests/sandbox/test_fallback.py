@@ -13,7 +13,7 @@ from support.requirements import requirement
 from support.workspace import CHECKOUT, Workspace, child_command, server
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.settings.load import load_settings
 
 CHOSEN = 'sandbox_fallback = "landlock"\n'

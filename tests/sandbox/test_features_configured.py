@@ -13,8 +13,8 @@ from support.workspace import Workspace, server
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.tools import ToolSpec
 from switchboard.sandbox.probe import Probe
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.settings.fingerprints import sealed

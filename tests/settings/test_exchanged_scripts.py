@@ -20,7 +20,7 @@ from support.processes import until_gone
 from support.requirements import attack, requirement
 from support.workspace import child_command
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Session
 from switchboard.daemon.board.runtime import running

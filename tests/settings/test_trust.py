@@ -14,7 +14,7 @@ from support.sources import command_tools
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Session
 from switchboard.daemon.board.runtime import running

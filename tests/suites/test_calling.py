@@ -23,7 +23,7 @@ from support.processes import mentioning
 from support.requirements import attack, requirement
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.core.calls import WireBlock
+from switchboard.core.calls.call import WireBlock
 from switchboard.core.faults import FaultCode
 from switchboard.settings.sections import Timeouts
 

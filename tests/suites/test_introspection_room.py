@@ -15,9 +15,9 @@ from support.tokenizer import tokens
 from support.workspace import child_command
 from switchboard.children.exposure import Introspection, SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.core.calls import Call, TextBlock
+from switchboard.core.calls.call import Call, TextBlock
 from switchboard.core.faults import FaultCode
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.providers.suites.introspection.answer import ShownSubtool, all_tools, chosen_tools
 from switchboard.results.room import UNBOUNDED, UNKNOWN, Room
 

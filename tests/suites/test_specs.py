@@ -14,10 +14,10 @@ from fakes.boards import echo_server, serving
 from support.processes import mentioning
 from support.requirements import requirement
 from switchboard.children.exposure import SuiteSettings
+from switchboard.core.catalog.names import MAX_TOOL_NAME, suite_name, tool_name
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.events import ConfigLoaded
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.names import MAX_TOOL_NAME, suite_name, tool_name
-from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import SUITE_SCHEMA, read_arguments
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.settings.sections import ToolFilters

@@ -11,7 +11,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def _package(file: str) -> str:
-    """`src/switchboard/core/calls.py` as `switchboard/core`; the other products are one each."""
+    """`src/switchboard/core/faults.py` as `switchboard/core`; the other products are one each."""
     _, product, *rest = file.split("/")
     return f"{product}/{rest[0]}" if product == "switchboard" and len(rest) > 1 else product
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import cast
 
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
-from switchboard.core.tools import ToolSpec
 from switchboard.daemon.board.egress import Egress
 from switchboard.daemon.board.guard import Guard
 from switchboard.providers.agents.found_agents import FoundAgents

@@ -2,7 +2,7 @@
 
 from fakes.calls import a_tool, answer
 from switchboard.core.board import Board
-from switchboard.core.catalog import Catalog
+from switchboard.core.catalog.catalog import Catalog
 from switchboard.daemon.board.lease import CurrentBoard
 
 

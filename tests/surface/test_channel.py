@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from fakes.calls import a_call, a_session, a_tool
 from fakes.endpoints import Visitor
 from fakes.time import in_fake_time
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.catalog.tools import Policy
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Era
-from switchboard.core.tools import Policy
 from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.surface.channel import MOST_HELD_BYTES, ClientChannel
 

@@ -10,7 +10,7 @@ from fakes.calls import Run, outcome
 from fakes.endpoints import Visitor
 from support.mcp_stdio import META
 from support.requirements import requirement
-from switchboard.core.calls import Call, Outcome, WireBlock
+from switchboard.core.calls.call import Call, Outcome, WireBlock
 from switchboard.core.faults import Fault, FaultCode
 
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]

@@ -12,8 +12,8 @@ from support.workspace import Json, Workspace
 from surface.hosts import hosting, memory_kb
 from switchboard.children.inbound.sizes import MOST_TEMPLATE_LETTERS, MOST_TEMPLATES
 from switchboard.children.listings.listing import fetch_listing, listing_of
-from switchboard.core.decoded_size import has_many_texts
 from switchboard.core.faults import Fault
+from switchboard.core.text.decoded_size import has_many_texts
 from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY
 from switchboard.wire.messages import INVALID_PARAMS, encode
 

@@ -18,11 +18,11 @@ from switchboard.children.listings.listing import ToolListing
 from switchboard.children.listings.listing_cache import ListingCaches
 from switchboard.children.schema import ServerEntry
 from switchboard.core.audit import AuditRecord
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.core.origins import Origin
 from switchboard.core.questions import Answer
 from switchboard.core.stores import PinKey
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.settings.consent.trust_record import read_trust
 from switchboard.settings.fingerprints import sealed
 

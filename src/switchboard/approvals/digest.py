@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from switchboard.core.definition import definition_hash, sha256_of
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.definition import definition_hash, sha256_of
 
 _VERSION = 1
 

@@ -15,10 +15,10 @@ from switchboard.approvals.request import ApprovalRequest, ApprovalRequests
 from switchboard.approvals.risk import asks, assess, is_open_world
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import Subject, TrustBook, subject_of, words_of
-from switchboard.core.borrowed import Quoted
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.borrowed import Quoted
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Next
 from switchboard.core.questions import BY_CLIENT, USED, Answer, Approval, Asker, Risk

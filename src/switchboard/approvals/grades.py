@@ -12,7 +12,7 @@ has still said what it does. Names only raise a grade, as whoever is asked about
 
 import re
 
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 from switchboard.core.questions import RiskLevel
 
 # Words of names, as they are written in `snake_case`, `kebab-case` and `camelCase`.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Raw
 
-from switchboard.core.channel import Channel, Input
-from switchboard.core.passing_channel import PassingChannel
+from switchboard.core.channels.channel import Channel, Input
+from switchboard.core.channels.passing_channel import PassingChannel
 
 
 class HeardChannel(PassingChannel):

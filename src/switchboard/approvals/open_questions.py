@@ -13,8 +13,8 @@ from switchboard.approvals.queue import ApprovalQueue
 from switchboard.approvals.refusals import UNDECIDED, too_many, unattended, unavailable
 from switchboard.approvals.request import ApprovalRequest
 from switchboard.approvals.trail import ApprovalTrail
-from switchboard.core.calls import Call
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.loop.joined import Joined
 from switchboard.core.loop.tasks import TaskSet

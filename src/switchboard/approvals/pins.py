@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import msgspec
 
 from switchboard.approvals.differences import difference, kept
-from switchboard.core.definition import definition_hash, definition_of, older_hash
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.definition import definition_hash, definition_of, older_hash
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, Held, PinKey
-from switchboard.core.tools import ToolSpec
 from switchkit.processes import living
 
 _MOST_KNOWN = 4_096

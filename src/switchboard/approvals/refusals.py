@@ -1,12 +1,12 @@
 """What a client is told of a call that may not run: what happened, why, and what helps."""
 
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
 from switchboard.core.questions import BY_CLIENT, UNATTENDED, UNSHOWN, USED, Answer, Question
 from switchboard.core.sessions import COMMAND_VIAS
-from switchboard.core.stamps import whole_second
 from switchboard.core.stores import Held
+from switchboard.core.text.stamps import whole_second
 
 UNDECIDED = "approval-required"
 _WATCH = "the user has to keep `switchboard approvals watch` open during the run"

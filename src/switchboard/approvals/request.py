@@ -24,9 +24,9 @@ from switchboard.approvals.wording.arguments import (
 from switchboard.approvals.wording.effects import does, effects_in_words
 from switchboard.approvals.wording.prompt import prompt_of
 from switchboard.approvals.wording.sources import source_of
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch, Wish
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch, Wish
 from switchboard.core.principal import Principal, this_user
 from switchboard.core.privacy.cleaning import blanks_counted, cleaned, cleaned_line, written_out
 from switchboard.core.privacy.redaction import redacted_arguments, redacted_text
@@ -34,7 +34,7 @@ from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.questions import Extent, Facts, Question, Risk
 from switchboard.core.sessions import Session
-from switchboard.core.strict import canonical, read_strictly
+from switchboard.core.text.strict import canonical, read_strictly
 from switchkit.processes import living
 
 # What a call would run, looked at now; nothing when no code runs but our own.

@@ -11,11 +11,11 @@ of what asks is of the medium grade, or the word would say nothing. The grades a
 from functools import lru_cache
 
 from switchboard.approvals.grades import grade
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.orders import gives_orders
 from switchboard.core.questions import Risk
-from switchboard.core.tools import ToolSpec
 
 ORDERS = "its description gives the model orders that you may not be meant to see"
 SILENT = "the server does not say that this tool only reads"

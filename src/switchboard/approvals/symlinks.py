@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, cast
 
-from switchboard.core.strict import Number
+from switchboard.core.text.strict import Number
 
 # The kernel takes no longer one.
 _MAX_PATH = 4_096

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from switchboard.approvals.request import ApprovalRequest
 from switchboard.core.audit import AuditApproval, AuditRecord, call_record
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch
 from switchboard.core.events import ApprovalAsked, ApprovalDecided, DefinitionHeld
-from switchboard.core.launches import Launch
 from switchboard.core.ports import Events
 from switchboard.core.questions import Answer
 from switchboard.core.stores import AuditStore

@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import Struct
 
-from switchboard.core.calls import Call
-from switchboard.core.launches import Launch
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.launches import Launch
 from switchboard.core.sessions import COMMAND_VIAS, Era, Session
 
 

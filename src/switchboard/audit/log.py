@@ -25,7 +25,7 @@ from switchboard.audit.segment import Segment
 from switchboard.audit.segment_reader import SegmentReader
 from switchboard.audit.tamper_check import Tampering, check_tampering
 from switchboard.core.audit import AuditKept, AuditMark, AuditRecord
-from switchboard.core.stamps import stamp
+from switchboard.core.text.stamps import stamp
 from switchkit.files import make_private_folder, open_private
 
 SEGMENT_BYTES = 64 << 20

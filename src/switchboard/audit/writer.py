@@ -25,8 +25,8 @@ from switchboard.core.audit import AuditRecord
 from switchboard.core.events import AuditFailed, AuditFlooded, AuditRecovered
 from switchboard.core.faults import Fault
 from switchboard.core.loop.timers import Timers
-from switchboard.core.stamps import stamp
 from switchboard.core.stores import Recorded
+from switchboard.core.text.stamps import stamp
 from switchkit.files import NotPrivate
 
 # How long a record that nobody waits for may lie.

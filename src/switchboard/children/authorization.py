@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from switchboard.children.schema import ServerEntry
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 
 

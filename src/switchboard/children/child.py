@@ -22,8 +22,8 @@ from switchboard.children.reaching.sign_of_life import SignOfLife
 from switchboard.children.schema import ServerEntry
 from switchboard.children.sharing.callers import Callers
 from switchboard.children.subscriptions import Subscriptions, Tell
-from switchboard.core.channel import Channel
-from switchboard.core.clock import Clock
+from switchboard.core.calls.clock import Clock
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import ChildSetApart
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet

@@ -31,12 +31,12 @@ from switchboard.children.listings.listing import (
 )
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import MOST_REPEATS
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import ChildTalkedNonsense, ChildToolsSkipped
 from switchboard.core.faults import Fault, ScopeMissing
-from switchboard.core.levels import LEVELS, reaches
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
+from switchboard.core.text.levels import LEVELS, reaches
 from switchboard.wire.eras import LOG_LEVEL_KEY
 from switchboard.wire.messages import Parts, RpcError, encode
 from switchboard.wire.pending import PeerLost

@@ -6,7 +6,7 @@ from typing import Protocol
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.wire.peer import Peer
 from switchboard.wire.pipes import Pipe

@@ -31,7 +31,7 @@ from switchboard.children.starting.start_folder import make_own_folder
 from switchboard.children.starting.watched_start import WatchedStart
 from switchboard.children.stdio import StdioLink, open_stdio
 from switchboard.children.trees.standing import TreeGuard
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook

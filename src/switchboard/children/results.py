@@ -7,9 +7,9 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from switchboard.children.inbound.sizes import MOST_META_BYTES, too_much_meta
-from switchboard.core.calls import Outcome
+from switchboard.core.calls.call import Outcome
+from switchboard.core.catalog.names import is_in_our_name
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.names import is_in_our_name
 from switchboard.core.sessions import ChosenTree
 from switchboard.wire.messages import encode
 

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.core.egress import EgressHost
+from switchboard.core.network.egress import EgressHost
 from switchboard.core.origins import Origin
 
 Transport = Literal["stdio", "http", "sse"]

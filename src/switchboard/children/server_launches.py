@@ -7,11 +7,11 @@ import msgspec
 from switchboard.children.accounts.faults import no_account
 from switchboard.children.schema import ServerEntry, by_account
 from switchboard.children.starting.containers import shown_command
-from switchboard.core.egress import reachable
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.network.egress import reachable
 from switchboard.core.origins import Origin
 from switchboard.core.sessions import ChosenAccount, ChosenTree
-from switchboard.core.tools import ToolSpec
 from switchboard.sandbox.limits import limits_in_words
 from switchboard.wire.messages import encode
 

@@ -14,7 +14,7 @@ from switchboard.children.starting.containers import in_container
 from switchboard.children.starting.start_folder import command_line, fault_from_old_python
 from switchboard.children.starting.watched_start import WatchedStart
 from switchboard.children.trees.standing import Standing
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.containers import ContainerStart

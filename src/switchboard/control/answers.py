@@ -6,10 +6,10 @@ from msgspec import Raw, Struct
 
 from switchboard.control.status import SessionStatus
 from switchboard.core.audit import AuditRow
-from switchboard.core.egress import EgressRow
-from switchboard.core.log_lines import LogLine
+from switchboard.core.network.egress import EgressRow
 from switchboard.core.questions import Extent
 from switchboard.core.stores import Held, Posted
+from switchboard.core.text.log_lines import LogLine
 
 
 class Nothing(Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from switchboard.control.requests import AnyRequest
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Asker
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from switchboard.control.client import hear, read_answer, read_aside, say
 from switchboard.control.messages import ApprovalReply, line_of
 from switchboard.control.requests import ControlRequest, ListenRequest
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question

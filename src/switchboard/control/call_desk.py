@@ -10,10 +10,10 @@ from msgspec import Raw, Struct
 from switchboard.audit.filter import record_in
 from switchboard.control.requests import CallsRequest, ResultRequest
 from switchboard.core.audit import AuditRecord, AuditRow
-from switchboard.core.calls import Call
-from switchboard.core.clock import CallTimes
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.clock import CallTimes
+from switchboard.core.calls.receipts import KeptOutcome, KeptOutcomes, Receipt
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.receipts import KeptOutcome, KeptOutcomes, Receipt
 from switchboard.core.stores import AuditStore
 from switchboard.receipts.book import CallBook
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.control.tools import Failure
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Question

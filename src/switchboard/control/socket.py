@@ -17,7 +17,7 @@ from switchboard.control.requests import (
     StopRequest,
     read_request,
 )
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from switchboard.core.calls import Call
-from switchboard.core.definition import definition_hash
+from switchboard.core.calls.call import Call
+from switchboard.core.catalog.definition import definition_hash
 from switchboard.core.principal import this_user
-from switchboard.core.stamps import stamp
+from switchboard.core.text.stamps import stamp
 
 Decision = Literal["approved", "denied", "expired", "cancelled", "not_required"]
 

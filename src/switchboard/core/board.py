@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from switchboard.core.catalog import Catalog
+    from switchboard.core.catalog.catalog import Catalog
     from switchboard.core.ports import Directory, Next, TaskProvider
 
 

@@ -7,15 +7,15 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Raw
 
 from switchboard.core.board import Board
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
-from switchboard.core.contents import ContentRequest
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import ContentRequest
+from switchboard.core.calls.launches import Launch
+from switchboard.core.calls.task import Task
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Policy, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import Event
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.task import Task
-from switchboard.core.tools import Policy, ToolSpec
 
 Next = Callable[[Call], Awaitable[Outcome]]
 

@@ -30,13 +30,13 @@ from switchboard.control.tools import (
 )
 from switchboard.control.typed_arguments import typed_arguments
 from switchboard.core.board import Board
-from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.events import ApprovalAsked, Event, SessionClosed, SessionOpened
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Asker
 from switchboard.core.sessions import ChosenAccount, Era, Session
-from switchboard.core.tools import ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
 from switchboard.daemon.board.assemble import usable_here
 from switchboard.daemon.board.runtime import Runtime

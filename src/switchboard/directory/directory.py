@@ -11,19 +11,19 @@ from itertools import chain
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.catalog import Catalog
-from switchboard.core.channel import Channel
-from switchboard.core.contents import METHODS, read_request
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import METHODS, read_request
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.names import fold
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import NamesClashed
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.launches import Launch
-from switchboard.core.names import fold
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import ContentProvider, Events, Provider
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, Policy, ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.directory.merge import IsReserved, MergedOffers, merge_contents, merge_tools
 from switchboard.directory.resolver import Resolver
 

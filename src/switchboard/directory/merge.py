@@ -8,9 +8,9 @@ from msgspec import Raw, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.core.names import fold, tool_name
-from switchboard.core.offers import Kind, Offer
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.names import fold, tool_name
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.directory.addresses import is_ours, prefixed
 
 _KEYS: dict[Kind, str] = {"prompts": "name", "resources": "uri", "templates": "uriTemplate"}

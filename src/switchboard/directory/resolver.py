@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from switchboard.core.contents import ContentRequest
+from switchboard.core.calls.contents import ContentRequest
+from switchboard.core.catalog.offers import Kind, Offer
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import ContentProvider
 from switchboard.core.sessions import Session
 from switchboard.directory.addresses import Sought, prefixed, split

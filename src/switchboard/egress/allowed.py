@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from switchboard.core.egress import EgressHost
+from switchboard.core.network.egress import EgressHost
 from switchboard.egress.refusals import EgressRefusal
 from switchboard.wire.ip_addresses import kind_of
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from switchboard.children.http.proxy import proxy_for
-from switchboard.core.egress import canonical_host
+from switchboard.core.network.egress import canonical_host
 from switchboard.egress.allowed import AllowedHosts, Destination
 from switchboard.egress.limits import EgressLimits
 from switchboard.egress.refusals import Unreached

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 import h11
 from msgspec import Struct
 
-from switchboard.core.egress import EgressHost, split_host
+from switchboard.core.network.egress import EgressHost, split_host
 from switchboard.egress.allowed import Destination
 from switchboard.egress.blackout import Blackout
 from switchboard.egress.credentials import Credential

@@ -11,8 +11,8 @@ import h11
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.core.egress import EgressHost, EgressOutcome
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.network.egress import EgressHost, EgressOutcome
 from switchboard.egress.allowed import AllowedHosts, Destination
 from switchboard.egress.dialing import Dialer, Upstream
 from switchboard.egress.exchange import (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from switchboard.core.egress import EgressOutcome, EgressRow
+from switchboard.core.network.egress import EgressOutcome, EgressRow
 
 _MOST_ROWS = 200
 _MOST_SERVERS = 100

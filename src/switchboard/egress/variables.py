@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from switchboard.core.egress import EgressHost
+from switchboard.core.network.egress import EgressHost
 from switchboard.wire.http_hosts import is_loopback
 
 # In a network of its own every port is free; this one is where people expect a proxy.

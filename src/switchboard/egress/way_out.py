@@ -9,10 +9,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from switchboard.core.channel import Channel
-from switchboard.core.egress import EgressHost, shown_host
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import EgressRefused
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.network.egress import EgressHost, shown_host
 from switchboard.core.ports import Events
 from switchboard.egress.allowed import AllowedHosts
 from switchboard.egress.believed import certificates_in

@@ -6,8 +6,8 @@ They run `git status` before anybody has said a word, and Claude Code lets its m
 from collections.abc import Mapping
 
 from switchboard.procs.trial import trial
-from switchkit.git_settings import FSMONITOR, NO_REFRESH, VARIABLES, with_settings
-from switchkit.quiet_git import replaced
+from switchkit.git.git_settings import FSMONITOR, NO_REFRESH, VARIABLES, with_settings
+from switchkit.git.quiet_git import replaced
 
 _PATIENCE_S = 10.0
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from switchboard.core.transports import FOREIGN_TRANSPORTS
+from switchboard.core.network.transports import FOREIGN_TRANSPORTS
 from switchboard.hosts.filling import Unfillable, filled
 from switchboard.hosts.host import Host, Spelling
 

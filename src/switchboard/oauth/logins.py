@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from switchboard.children.schema import ServerEntry
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import LoginRenewalFailed, LoginRenewed
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import close_all

@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record
-from switchboard.core.calls import Call, Figures, Outcome, TextBlock
-from switchboard.core.clock import CallTimes
+from switchboard.core.calls.call import Call, Figures, Outcome, TextBlock
+from switchboard.core.calls.clock import CallTimes
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.stamps import stamp
 from switchboard.core.stores import AuditStore
-from switchboard.core.tokens import estimated_tokens
-from switchboard.core.tools import ToolSpec
+from switchboard.core.text.stamps import stamp
+from switchboard.core.text.tokens import estimated_tokens
 
 _MOST_NAMES = 32
 _KINDS = {

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from switchboard.core.calls.receipts import Calls
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.ports import Events, Gate, Next, Provider
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
-from switchboard.core.receipts import Calls
 from switchboard.core.stores import AuditStore
-from switchboard.core.visibility import Visibility
 from switchboard.pipeline.compose import compose
 from switchboard.pipeline.gates.arguments import ArgumentsGate
 from switchboard.pipeline.gates.audit import AuditGates

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import jsonschema_rs
     from msgspec import Raw
 
-    from switchboard.core.tools import ArgumentsCheck, ToolSpec
+    from switchboard.core.catalog.tools import ArgumentsCheck, ToolSpec
 
 _SHOWN_ERRORS = 5
 

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from switchboard.core.channel import Channel
-from switchboard.core.egress import EgressHost
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import EgressHost
 from switchboard.core.privacy.secrets import Redact
 
 

@@ -10,9 +10,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable
 
-from switchboard.core.log_lines import LogLine
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.privacy.stream_redaction import StreamRedactor
+from switchboard.core.text.log_lines import LogLine
 from switchboard.procs.tail import Tail
 
 _MOST_CHARS = 256 * 1024

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 
 from msgspec import Struct
 
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.loop.tasks import close_all
-from switchboard.core.visibility import Visibility
 from switchboard.results.inlining import READ_RESULT, Inlining
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from switchboard.children.schema import ServerEntry
     from switchboard.config.keys import Section
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Provider
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
     from switchboard.settings.servers import Resolution

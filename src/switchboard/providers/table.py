@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from switchboard.core.names import fold
+from switchboard.core.catalog.names import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.receipts import Arrival, GaveUp, KeptOutcome, Receipt
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.core.receipts import Arrival, GaveUp, KeptOutcome, Receipt
 from switchboard.receipts.claims import Claims
 from switchboard.receipts.identity import (
     Place,

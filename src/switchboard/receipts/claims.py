@@ -4,8 +4,8 @@ import time
 
 from msgspec import Struct
 
-from switchboard.core.calls import Call
-from switchboard.core.receipts import KeptOutcome
+from switchboard.core.calls.call import Call
+from switchboard.core.calls.receipts import KeptOutcome
 from switchboard.receipts.identity import session_claim, successor_claim
 
 # As long as the same request of an agent finds the run that it started.

@@ -6,11 +6,11 @@ from collections.abc import Awaitable
 
 from msgspec.json import encode
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.receipts import Following, KeptOutcome, Receipt
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
-from switchboard.core.receipts import Following, KeptOutcome, Receipt
 from switchboard.receipts.book import CallBook
 from switchboard.receipts.identity import Place, place_of
 from switchboard.receipts.words import failed_again, outcome_of, told_again

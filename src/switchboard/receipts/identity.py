@@ -4,12 +4,12 @@ from msgspec import MsgspecError, Raw
 from msgspec.json import decode, encode
 
 from switchboard.approvals.digest import call_digest
-from switchboard.core.calls import Call
-from switchboard.core.definition import definition_hash, sha256_of
+from switchboard.core.calls.call import Call
+from switchboard.core.catalog.definition import definition_hash, sha256_of
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
 from switchboard.core.principal import this_user
-from switchboard.core.strict import canonical, read_strictly
-from switchboard.core.tools import ToolSpec
+from switchboard.core.text.strict import canonical, read_strictly
 
 # Where a call of a session is looked for: whose it is, the tool as it is now, and the arguments.
 Place = tuple[str, ToolSpec, bytes]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
-from switchboard.core.calls import Outcome
+from switchboard.core.calls.call import Outcome
+from switchboard.core.calls.receipts import KeptFault, KeptOutcome, Receipt
 from switchboard.core.faults import Fault
-from switchboard.core.receipts import KeptFault, KeptOutcome, Receipt
 from switchboard.receipts.result_files import MOST_RESULT_BYTES
 
 # A result as it lies on disk. It is for another place to know how results are written.

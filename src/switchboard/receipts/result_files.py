@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.receipts import KeptOutcome
+from switchboard.core.calls.receipts import KeptOutcome
 from switchkit.files import NotPrivate, make_private_folder, read_own_file, replace_file
 
 # What one home keeps: enough for the calls of days, and less than anybody misses.

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.core.calls import Outcome, TextBlock
+from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.calls.receipts import KeptOutcome, Receipt
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.receipts import KeptOutcome, Receipt
 
 REPEATS_KEY = "switchboard/repeats"
 _DAY_S = 86_400

@@ -9,7 +9,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from switchboard.core.borrowed import Borrowed
+from switchboard.core.calls.borrowed import Borrowed
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.results.kept_result import MUCH, KeptResult
 from switchboard.results.patch import PatchRefused, apply, read_patch

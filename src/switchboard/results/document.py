@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from switchboard.core.calls import Block, Outcome, TextBlock, WireBlock
-from switchboard.core.decoded_size import MOST_DECODED, decoded_size
+from switchboard.core.calls.call import Block, Outcome, TextBlock, WireBlock
+from switchboard.core.text.decoded_size import MOST_DECODED, decoded_size
 
 # A line is no longer: what a server wrote without line breaks can be read in parts all the same.
 MOST_LINE = 1_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.results.document import lines_of, text_of
 from switchboard.results.inlining import READ_RESULT, Share
 from switchboard.results.shape import shape_of

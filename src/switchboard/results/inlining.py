@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.sessions import Session
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.results.room import UNBOUNDED, UNKNOWN, Room, room_of
 
 # The tool that reads what is kept.

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from switchboard.core.borrowed import Quoted
+from switchboard.core.calls.borrowed import Quoted
 
 # Less is not worth the time.
 _PACKED_FROM = 16 * 1024

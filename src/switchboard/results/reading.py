@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.results.document import holding_lines, lines_of, text_of
 from switchboard.results.inlining import Share
 from switchboard.results.pointer import MOST_DIGITS, NoSuchPlace, read_path, value_at, written

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from switchboard.core.sessions import Session
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 
 # With schemas an answer is worth this much of a context window; `introspection.mode` of `auto`.
 AUTO_TOKENS = 4_000

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from switchboard.core.egress import EgressHost
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import EgressHost
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.spawn import SpawnSpec, Wrap
 from switchboard.procs.wrapped import Wrapped

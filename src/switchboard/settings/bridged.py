@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from switchboard.children.secrets.texts import references_of
 from switchboard.config.problems import ConfigInvalid
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.visibility import Visibility
 from switchboard.providers.table import configured
 from switchboard.settings.placing.placement import with_places
 from switchboard.settings.scopes.session_servers import servers_in_scope

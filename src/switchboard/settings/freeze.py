@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import Account, OAuth, ServerEntry
 from switchboard.config.locate import expand_user
-from switchboard.core.egress import egress_from, written_egress
+from switchboard.core.network.egress import egress_from, written_egress
 from switchboard.core.origins import Origin
 from switchboard.settings.fields import (
     APPROVALS,

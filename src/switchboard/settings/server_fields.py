@@ -9,7 +9,7 @@ from switchboard.children.exposure import RESULT_MODES, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.keys import Field, FileName, Section
 from switchboard.config.strict import Either, Items, Members, Table, Text, Truth, Whole
-from switchboard.core.egress import HOST_PATTERN, METHOD_PATTERN
+from switchboard.core.network.egress import HOST_PATTERN, METHOD_PATTERN
 from switchboard.vault.references import (
     CLIENT_SECRET_PATTERN,
     ENV_NAME,

@@ -6,8 +6,8 @@ from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.config.layers import MergedLayers
 from switchboard.config.problems import Problem
-from switchboard.core.addresses import address_of, server_of
-from switchboard.core.names import fold, suite_name, tool_name
+from switchboard.core.catalog.addresses import address_of, server_of
+from switchboard.core.catalog.names import fold, suite_name, tool_name
 from switchboard.providers.table import is_reserved
 from switchboard.settings.sections import Omission
 from switchboard.settings.server_rules import RENAME_IT

@@ -1,4 +1,4 @@
-"""What a person sees of a call that just worked, as `cli.verbs.call` shows it."""
+"""What a person sees of a call that just worked, as `cli.verbs.calling.call` shows it."""
 
 from switchboard.ipc.json_text import indented, members, quoted, read
 

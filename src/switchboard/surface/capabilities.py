@@ -3,7 +3,7 @@
 from typing import Any
 
 from switchboard.core.board import Board
-from switchboard.core.offers import CONTENTS
+from switchboard.core.catalog.offers import CONTENTS
 from switchboard.wire.eras import TASKS_EXTENSION
 
 _TOOLS: dict[str, Any] = {"tools": {"listChanged": True}}

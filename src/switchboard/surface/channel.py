@@ -11,13 +11,13 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.channel import Ask, Input
-from switchboard.core.clock import Clock
+from switchboard.core.calls.clock import Clock
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.channels.channel import Ask, Input
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.levels import reaches
 from switchboard.core.questions import Answer
-from switchboard.core.receipts import Receipt
 from switchboard.core.sessions import Era, Session
+from switchboard.core.text.levels import reaches
 from switchboard.surface.sink import Sink
 from switchboard.wire.messages import MessageId, RpcError, encode
 from switchboard.wire.pending import PeerLost

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from switchboard.core.board import Board
-from switchboard.core.calls import EMPTY_OBJECT, Call
+from switchboard.core.calls.call import EMPTY_OBJECT, Call
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Boards
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import ToolSpec
 from switchboard.surface.asking.askers import ChannelAsker
 from switchboard.surface.asking.late_replies import late_note
 from switchboard.surface.channel import ClientChannel

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
 
-from switchboard.core.channel import ROOTS_CHANGED
-from switchboard.core.contents import LISTINGS
-from switchboard.core.levels import LEVELS
-from switchboard.core.offers import CONTENTS, Kind
+from switchboard.core.calls.contents import LISTINGS
+from switchboard.core.catalog.offers import CONTENTS, Kind
+from switchboard.core.channels.channel import ROOTS_CHANGED
 from switchboard.core.ports import Boards, Directory
 from switchboard.core.sessions import Era, Session
+from switchboard.core.text.levels import LEVELS
 from switchboard.surface.capabilities import capabilities_of
 from switchboard.surface.channel import PATIENCE_S, ClientChannel
 from switchboard.surface.known_client import KnownClient

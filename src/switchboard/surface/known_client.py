@@ -3,7 +3,7 @@
 from msgspec import Raw
 from msgspec.structs import replace
 
-from switchboard.core.channel import Ask
+from switchboard.core.channels.channel import Ask
 from switchboard.core.sessions import ChosenAccount, Session
 from switchboard.surface.channel import PATIENCE_S, ClientChannel, declared_by
 from switchboard.surface.params import (

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from switchboard.core.calls import EMPTY_OBJECT
-from switchboard.core.decoded_size import MOST_TEXTS, SURELY_LITTLE, has_many_texts
+from switchboard.core.calls.call import EMPTY_OBJECT
 from switchboard.core.sessions import Era, Overrides, Session
+from switchboard.core.text.decoded_size import MOST_TEXTS, SURELY_LITTLE, has_many_texts
 from switchboard.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Raw
 
 from switchboard import __version__
-from switchboard.core.calls import Outcome, TextBlock
-from switchboard.core.catalog import Catalog
-from switchboard.core.channel import Input
+from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.tools import FaultText, ToolSpec
+from switchboard.core.channels.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Era, Session
-from switchboard.core.tools import FaultText, ToolSpec
 from switchboard.wire.eras import SERVER_INFO_KEY, URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, Parts, RpcError, encode
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Raw
 
-from switchboard.core.receipts import Receipt
+from switchboard.core.calls.receipts import Receipt
 from switchboard.wire.messages import MessageId, Parts
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import UNSET, Raw
 
+from switchboard.core.calls.receipts import Receipt, gave_up
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.loop_file import loop_file
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards, Events
-from switchboard.core.receipts import Receipt, gave_up
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
 from switchboard.wire.messages import MessageId, Parts, RpcError, read_envelope

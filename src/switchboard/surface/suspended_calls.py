@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from switchboard.core.channel import Ask, Input
+from switchboard.core.channels.channel import Ask, Input
 from switchboard.surface.channel import ClientChannel
 from switchboard.surface.results import input_required_parts
 from switchboard.wire.messages import INVALID_PARAMS, Parts, RpcError

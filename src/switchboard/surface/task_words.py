@@ -6,9 +6,9 @@ from typing import Any, cast
 from msgspec import Raw
 
 from switchboard.core.board import Board
-from switchboard.core.calls import Outcome
+from switchboard.core.calls.call import Outcome
+from switchboard.core.calls.task import Task
 from switchboard.core.sessions import Era, Session
-from switchboard.core.task import Task
 from switchboard.surface.channel import ClientChannel
 from switchboard.surface.results import outcome_parts, task_parts
 from switchboard.wire.eras import MISSING_CLIENT_CAPABILITY, TASKS_EXTENSION

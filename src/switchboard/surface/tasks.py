@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Raw
 
 from switchboard.core.board import Board
+from switchboard.core.calls.task import Task
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Boards, TaskProvider
 from switchboard.core.sessions import Session
-from switchboard.core.task import Task
 from switchboard.surface.client_calls import ClientCalls
 from switchboard.surface.known_client import KnownClient
 from switchboard.surface.params import Meta, Params

@@ -8,7 +8,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from switchkit.git_settings import FSMONITOR, VARIABLES, with_settings
+from switchkit.git.git_settings import FSMONITOR, VARIABLES, with_settings
 from switchyard.core.environ import caller, on_path
 from switchyard.core.fault import YardFault
 from switchyard.project.git_files import git_folder
@@ -32,7 +32,7 @@ def looking_environment(path: Path, folder: Path) -> dict[str, str]:
     if not _may_name_programs(folder):
         return env
     # Few repositories do, and a question more takes git as long as a small status.
-    from switchkit.quiet_git import replaced  # noqa: PLC0415 - it loads `re`
+    from switchkit.git.quiet_git import replaced  # noqa: PLC0415 - it loads `re`
     from switchyard.git.repository import git  # noqa: PLC0415 - it loads `subprocess`
 
     def told(place: str, *words: str) -> str:

@@ -14,8 +14,8 @@ from edges.board import HEADERS, TOKEN, Json, initialize, notification, request
 from fakes.calls import FakeProvider, a_tool
 from fakes.events import MemoryEvents
 from switchboard.core.board import Board
-from switchboard.core.catalog import Catalog
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.daemon.board.lease import CurrentBoard
 from switchboard.pipeline.order import build_road
 from switchboard.surface.endpoint import Endpoint

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.approvals.risk import asks, assess, why_not_lasting
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 
 
 class RuledTool(Struct, frozen=True, kw_only=True):

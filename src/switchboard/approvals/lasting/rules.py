@@ -16,8 +16,8 @@ from switchboard.approvals.lasting.allowed_names import AllowedName
 from switchboard.approvals.pins import pin_key
 from switchboard.approvals.queue import new_id
 from switchboard.approvals.risk import may_last, why_not_lasting
-from switchboard.core.definition import definition_hash
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.definition import definition_hash
 from switchboard.core.origins import THE_USERS
 from switchboard.core.questions import Answer, Risk
 from switchboard.core.stores import ApprovalStore, LastingRule

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from switchboard.approvals.wording.fitting import WIDTH, middle_counted, shortened
 from switchboard.core.privacy.cleaning import blanks_counted, written_out
-from switchboard.core.strict import Number
+from switchboard.core.text.strict import Number
 from switchkit.cli.columns import columns_of
 
 # What a person can be expected to read.

@@ -1,6 +1,6 @@
 """What a tool is said to do to the world: a word to begin with, and in words that say by whom."""
 
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 
 _DECLARED = {"filesystem-write": "WRITES", "network": "NETWORK"}
 

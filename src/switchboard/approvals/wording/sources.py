@@ -3,7 +3,7 @@
 from switchboard.approvals.wording.arguments import compact
 from switchboard.approvals.wording.fitting import WIDTH, middle_counted
 from switchboard.approvals.wording.names import named, of_server
-from switchboard.core.borrowed import Borrowed
+from switchboard.core.calls.borrowed import Borrowed
 from switchboard.core.privacy.secrets import Redact
 
 _ALL = "all arguments"

@@ -13,7 +13,7 @@ from switchboard.children.link import MakePeer
 from switchboard.children.redaction import Redaction
 from switchboard.children.schema import ServerEntry
 from switchboard.children.secrets.lookup import LookedUp
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.wire.peer import Peer

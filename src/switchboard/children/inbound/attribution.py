@@ -6,8 +6,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.channel import Input
-from switchboard.core.names import is_reserved
+from switchboard.core.catalog.names import is_reserved
+from switchboard.core.channels.channel import Input
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact, without_secrets
 from switchboard.wire.eras import URL_ELICITATION_REQUIRED
 from switchboard.wire.messages import RpcError, encode

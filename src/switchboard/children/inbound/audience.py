@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.wire.messages import MessageId
 
 # So long after the last request of a session a log message may still be about it. Longer would keep

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from switchboard.children.inbound.attribution import marked_inputs
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
 from switchboard.children.inbound.sizes import MOST_NOTE_BYTES, is_long
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS

@@ -25,7 +25,7 @@ from switchboard.children.inbound.audience import Audience
 from switchboard.children.inbound.question_rate import MOST_AT_ONCE, TOO_FAST, QuestionRate
 from switchboard.children.inbound.sizes import MOST_NOTE_BYTES, is_long
 from switchboard.children.link import Link
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.wire.eras import INPUT_METHODS

@@ -8,7 +8,7 @@ from switchboard.children.child import Child
 from switchboard.children.listings.listing import Kind, Listing
 from switchboard.children.listings.turns import Turns
 from switchboard.children.sharing.sources import ChildSource
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.sessions import Session

@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 
 # Which of one server's tools are held, by their names.
 Held = Callable[[Mapping[str, Launch]], Awaitable[AbstractSet[str]]]

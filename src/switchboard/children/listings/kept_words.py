@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from switchboard.children.accounts.acting_for import account_of
 from switchboard.children.schema import as_a_process
-from switchboard.core.tools import Outline
+from switchboard.core.catalog.tools import Outline
 from switchkit.files import make_folder, replace_file
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from switchboard.children.inbound.sizes import (
     listing_too_large,
 )
 from switchboard.children.listings.legible import legible
-from switchboard.core.tools import Effects
+from switchboard.core.catalog.tools import Effects
 from switchboard.wire.messages import encode
 from switchboard.wire.param_headers import MARK, are_valid
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from switchboard.children.trees.path_arguments import path_from_url
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Era, Session
 

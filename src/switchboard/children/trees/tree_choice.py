@@ -13,8 +13,8 @@ from switchboard.children.trees import faults
 from switchboard.children.trees.client_roots import ClientRoots, says_changes
 from switchboard.children.trees.judging import TreeRequest, judge
 from switchboard.children.trees.worktrees import repository_of
-from switchboard.core.calls import EMPTY_OBJECT, Call
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import EMPTY_OBJECT, Call
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import ChosenTree, Era, Session
 

@@ -9,9 +9,9 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.egress.findings import egress_answer, egress_rows
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.core.egress import shown_host, split_host
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.stamps import stamped
+from switchboard.core.network.egress import shown_host, split_host
+from switchboard.core.text.stamps import stamped
 from switchboard.egress.answers.decisions import EgressDecisions
 from switchboard.ipc.paths import places_from
 from switchboard.providers.table import configured

@@ -9,7 +9,7 @@ from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.control.client import running_daemon
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.stamps import stamped
+from switchboard.core.text.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError

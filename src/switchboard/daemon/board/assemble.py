@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.schema import ServerEntry
-from switchboard.core.catalog import Catalog
-from switchboard.core.tools import ToolSpec
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.catalog import Catalog
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.providers.source import Listed, ListingContext
 from switchboard.providers.table import configured, is_reserved
 from switchboard.settings.sections import Omission, Settings

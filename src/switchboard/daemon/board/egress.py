@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from switchboard.core.egress import EgressRow, reachable
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.network.egress import EgressRow, reachable
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import Redact
 from switchboard.procs.outlet import ReachingEntry, WayOut

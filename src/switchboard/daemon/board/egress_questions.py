@@ -14,7 +14,7 @@ from switchboard.approvals.queue import ApprovalQueue, new_id
 from switchboard.approvals.wording.names import named
 from switchboard.approvals.wording.prompt import prompt_of
 from switchboard.core.audit import AuditApproval, new_record
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 from switchboard.core.events import ApprovalAsked, ApprovalDecided
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet

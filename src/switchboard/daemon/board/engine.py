@@ -18,14 +18,14 @@ from switchboard.children.schema import ServerEntry
 from switchboard.children.sharing.sources import ChildSource
 from switchboard.children.trees.tree_children import TreeChildren
 from switchboard.children.trees.tree_choice import OtherTrees, TreeChoice, TreeGround
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Directory, Events, Next, Provider, TaskProvider
 from switchboard.core.privacy.redacting_events import DiscreetEvents
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.core.stores import AuditStore
-from switchboard.core.visibility import Visibility
 from switchboard.daemon.board.assemble import Assembly
 from switchboard.daemon.board.call_books import BoardCalls
 from switchboard.daemon.board.egress import Egress

@@ -20,8 +20,8 @@ from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.audit.store import SqliteAudit
+from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact

@@ -11,7 +11,7 @@ from switchboard.children.listings.listing import Annotations
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.control.tools import Subtool
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.catalog.tools import Effects, ToolSpec
 
 _read_annotations = msgspec.json.Decoder(Annotations).decode
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from switchboard.children.child import Child
 from switchboard.control.api import Hear
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.loop.tasks import TaskSet
 
 # A server that is there sooner needs no words.

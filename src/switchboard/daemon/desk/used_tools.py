@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from switchboard.children.listings.kept_words import kept_words
-from switchboard.core.tokens import estimated_tokens
-from switchboard.core.tools import Outline
+from switchboard.core.catalog.tools import Outline
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.daemon.board.assemble import assemble
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import shown_name

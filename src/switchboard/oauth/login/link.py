@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.oauth.ending import end_replaced

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.decoded_size import MOST_DECODED, SURELY_LITTLE, decoded_size
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.catalog.tools import ArgumentsCheck, ToolSpec
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
-from switchboard.core.tools import ArgumentsCheck, ToolSpec
+from switchboard.core.text.decoded_size import MOST_DECODED, SURELY_LITTLE, decoded_size
 from switchboard.pipeline.schemas import check_for
 
 

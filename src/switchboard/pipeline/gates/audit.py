@@ -7,13 +7,13 @@ from functools import partial
 from msgspec import Struct
 
 from switchboard.core.audit import AuditRecord
-from switchboard.core.calls import Call, Figures, Interrupted, Outcome
-from switchboard.core.clock import CallTimes
+from switchboard.core.calls.call import Call, Figures, Interrupted, Outcome
+from switchboard.core.calls.clock import CallTimes
 from switchboard.core.faults import STOPPED, Fault, FaultCode
 from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
-from switchboard.core.tokens import estimated_tokens
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.pipeline.call_records import CallRecords, figures_in, finished, tokens_of
 
 # A call that changes nothing and is over by then is one record, not two.

@@ -5,13 +5,13 @@ import time
 import traceback
 from typing import cast
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.receipts import Calls
 from switchboard.core.events import CallFinished, CallStarted
 from switchboard.core.faults import Fault, FaultCode, stopped_fault, without_frames
 from switchboard.core.ports import Events, Next
 from switchboard.core.privacy.redacting_events import discreet_fault
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
-from switchboard.core.receipts import Calls
 
 
 class BoundaryGate:

@@ -5,8 +5,8 @@ from typing import cast
 
 from msgspec.json import encode
 
-from switchboard.core.calls import Call, Interrupted, Outcome
-from switchboard.core.clock import Clock
+from switchboard.core.calls.call import Call, Interrupted, Outcome
+from switchboard.core.calls.clock import Clock
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.timers import EARLY_S, Timers
 from switchboard.core.ports import Next

@@ -1,6 +1,6 @@
 """How much one session may have under way."""
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.ports import Next
 
 

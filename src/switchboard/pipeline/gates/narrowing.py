@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.events import CallNarrowed
 from switchboard.core.ports import Events, Next, Provider
 

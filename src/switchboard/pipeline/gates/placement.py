@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.launches import Launch
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
 from switchboard.core.loop.begun import Begun
 from switchboard.core.ports import Next, Provider
 from switchboard.pipeline.gates.deadline import limit_of, too_late

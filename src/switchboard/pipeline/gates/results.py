@@ -9,8 +9,8 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.core.borrowed import Quoted
-from switchboard.core.calls import Call, Outcome, TextBlock
+from switchboard.core.calls.borrowed import Quoted
+from switchboard.core.calls.call import Call, Outcome, TextBlock
 from switchboard.core.ports import Next
 from switchboard.results.document import Said, said_in
 from switchboard.results.excerpt import excerpt

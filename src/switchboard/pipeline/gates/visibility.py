@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Next
-from switchboard.core.visibility import Visibility
 
 
 class VisibilityGate:

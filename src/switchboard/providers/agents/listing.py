@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from switchboard.config.documents import is_inside
 from switchboard.config.locate import Places, expand_user
 from switchboard.config.problems import Problem
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.ipc.environment import BASE_NAMES
 from switchboard.providers.agents.agent import Agent, AgentFormat
 from switchboard.providers.agents.calls.answers import fault_text

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
-from switchboard.core.contents import ContentRequest
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import ContentRequest
+from switchboard.core.calls.launches import Launch
+from switchboard.core.calls.task import Task
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Policy, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.task import Task
-from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.agents.calls.agent_tools import AgentGround, AgentTools, AttachServers
 from switchboard.providers.agents.calls.answers import answer
 from switchboard.providers.agents.calls.run_calls import OnDisconnect, RunCalls

@@ -15,8 +15,8 @@ from switchboard.providers.source import Finding, Item, Listed, ListingContext, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Provider
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.agents.agent import Agent
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from switchboard.children.starting.bytecode import NOWHERE, without_bytecode
-from switchboard.core.calls import Call, Interrupted
+from switchboard.core.calls.call import Call, Interrupted
 from switchboard.core.events import ProtectedFilesAppeared
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Events

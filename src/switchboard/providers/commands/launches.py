@@ -6,11 +6,11 @@ import shlex
 import msgspec
 from msgspec.structs import replace
 
-from switchboard.core.egress import reachable
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.network.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secrets import KnownSecrets
-from switchboard.core.tools import ToolSpec
 from switchboard.providers.commands.plans import CommandContext, Plan, policy_of
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.sandbox.limits import limits_in_words

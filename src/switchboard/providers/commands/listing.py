@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from switchboard.approvals.risk import asks, assess
 from switchboard.config.locate import find_places
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.commands.launches import standing_launch
 from switchboard.providers.commands.paths import PathFilter

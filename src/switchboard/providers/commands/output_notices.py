@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from switchboard.core.channel import Channel
+from switchboard.core.channels.channel import Channel
 
 End = Literal["completed", "cancelled", "timed-out"]
 _LONGEST_LINE = 200

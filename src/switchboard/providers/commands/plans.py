@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from switchboard.children.environment import base_environment, offline, searched
 from switchboard.config.placeholders import Unfilled, expand
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.sessions import Session
-from switchboard.core.strict import read_strictly
+from switchboard.core.text.strict import read_strictly
 from switchboard.providers.commands.paths import PathFilter
 from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.templates import fill

@@ -4,15 +4,15 @@ import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.run import ProcessEnd
 from switchboard.providers.commands.command_run import CommandRun

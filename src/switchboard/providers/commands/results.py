@@ -2,7 +2,7 @@
 
 import signal
 
-from switchboard.core.calls import Figures, Outcome, TextBlock
+from switchboard.core.calls.call import Figures, Outcome, TextBlock
 from switchboard.procs.run import ProcessEnd
 
 # Programs that run others tell of a signal in this way, and so does a sandbox.

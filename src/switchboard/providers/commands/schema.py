@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from switchboard.children.schema import SandboxFallback, SandboxProfile, Seal
-from switchboard.core.egress import EgressHost
+from switchboard.core.network.egress import EgressHost
 from switchboard.core.origins import Origin, Scope
 
 SideEffect = Literal["filesystem-read", "filesystem-write", "network"]

@@ -19,8 +19,8 @@ from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.placeholders import Unfilled, expand
 from switchboard.config.problems import Problem, Severity
 from switchboard.config.strict import Anything, Items, Members, Text, Truth, Whole
-from switchboard.core.egress import egress_from
-from switchboard.core.names import MAX_TOOL_NAME, fold, tool_name
+from switchboard.core.catalog.names import MAX_TOOL_NAME, fold, tool_name
+from switchboard.core.network.egress import egress_from
 from switchboard.core.origins import Scope
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.providers.commands.schema import CommandEntry, CommandOmission, CommandTools

@@ -9,7 +9,7 @@ from msgspec import json
 
 from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.config.placeholders import has_placeholder, variables_in
-from switchboard.core.egress import reachable
+from switchboard.core.network.egress import reachable
 from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.redaction import redacted_words
 from switchboard.core.privacy.secret_names import is_secret_name

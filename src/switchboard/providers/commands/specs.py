@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
 from switchboard.core.faults import Fault
 from switchboard.core.principal import this_user
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, Policy, ToolSpec
 from switchboard.providers.commands.launches import has_network
 from switchboard.providers.commands.plans import CommandContext, place_of
 from switchboard.providers.commands.schema import CommandEntry

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.strict import canonical
+from switchboard.core.text.strict import canonical
 
 # `${NAME}` is for the configuration, `{{name}}` stands for the characters themselves.
 _PLACEHOLDER = re.compile(r"(?<![${])\{([A-Za-z_][A-Za-z0-9_-]*)\}(?!\})")

@@ -4,8 +4,8 @@ from msgspec import Struct
 
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.origins import Origin
-from switchboard.core.visibility import Visibility
 
 
 class DirectExposure(Struct, frozen=True, eq=False, kw_only=True):

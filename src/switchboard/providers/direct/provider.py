@@ -19,17 +19,17 @@ from switchboard.children.results import malformed_result, passed_through, with_
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.trees.faults import follows_nobody, in_meta
 from switchboard.children.trees.tree_choice import placed, settled
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import ROOTS_CHANGED, Channel
-from switchboard.core.contents import ContentRequest, Reading
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import ContentRequest, Reading
+from switchboard.core.calls.launches import Launch, nothing_agreed
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Policy, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
+from switchboard.core.channels.channel import ROOTS_CHANGED, Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.launches import Launch, nothing_agreed
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Policy, ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.providers.direct.tool_index import (
     EVERYTHING,

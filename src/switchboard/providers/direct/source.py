@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from switchboard.children.listings.kept_words import ServerWords, kept_words
-from switchboard.core.offers import CONTENTS
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.offers import CONTENTS
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.providers.direct.manuals import MOST_LETTERS, manuals
 from switchboard.providers.source import Listed, ListingContext, Source
 

@@ -10,10 +10,10 @@ from msgspec.json import encode
 
 from switchboard.children.listings.host_rules import HostJudgement, judged
 from switchboard.children.listings.listing import Listing, ToolEntry, ToolListing
-from switchboard.core.names import fold, marked_name, tool_name
-from switchboard.core.offers import Offer
-from switchboard.core.tools import Effects, Policy, ToolSpec
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.names import fold, marked_name, tool_name
+from switchboard.core.catalog.offers import Offer
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.providers.direct.exposure import DirectExposure
 from switchboard.results.inlining import MOST_LETTERS_KEY, letters_left
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.providers.find.catalogue import KnownTool
 from switchboard.search.signature import parameter_docs, signature
 from switchboard.search.summaries import summarise

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from switchboard.core.addresses import address_of, server_of
+from switchboard.core.catalog.addresses import address_of, server_of
+from switchboard.core.catalog.offers import Offer
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.offers import Offer
-from switchboard.core.tools import ToolSpec
 from switchboard.search.finder import Finder, FoundTool
 from switchboard.search.signature import written_name
 from switchkit.suggest import did_you_mean

@@ -10,16 +10,16 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.core.borrowed import Borrowed
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Channel
+from switchboard.core.calls.borrowed import Borrowed
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ArgumentsCheck, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
 from switchboard.core.identity_cache import IdentityCache
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.ports import Directory, Next
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ArgumentsCheck, ToolSpec
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.find.answers import nothing_found, right_way, schemas, signatures
 from switchboard.providers.find.arguments import (

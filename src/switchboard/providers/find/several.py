@@ -8,10 +8,10 @@ from msgspec import Raw, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from switchboard.core.calls import Block, Call, Outcome, TextBlock, WireBlock
+from switchboard.core.calls.call import Block, Call, Outcome, TextBlock, WireBlock
+from switchboard.core.calls.part_clock import PartClock
+from switchboard.core.channels.part_channel import PartChannel
 from switchboard.core.faults import Fault
-from switchboard.core.part_channel import PartChannel
-from switchboard.core.part_clock import PartClock
 from switchboard.core.ports import Next
 from switchboard.providers.find.arguments import WantedCall
 

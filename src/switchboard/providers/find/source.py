@@ -14,8 +14,8 @@ from switchboard.providers.source import Listed, ListingContext, Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Directory, Next, Provider
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
     from switchboard.settings.servers import Resolution

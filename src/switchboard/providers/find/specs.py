@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Raw
 from msgspec.json import encode
 
-from switchboard.core.tools import Effects, ToolSpec
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.providers.find.arguments import checked_when_read
 
 PROVIDER = "find"

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.children.exposure import reading_name
-from switchboard.core.addresses import address_of
+from switchboard.core.catalog.addresses import address_of
+from switchboard.core.catalog.tools import Outline, ToolSpec
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.tokens import estimated_tokens
-from switchboard.core.tools import Outline, ToolSpec
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.providers.find.specs import CALL, PROVIDER, READ
 from switchboard.search.signature import signature
 from switchboard.search.summaries import summarise

@@ -10,9 +10,9 @@ from msgspec import Struct
 from switchboard.children.child import Child
 from switchboard.children.greeting import Greeting
 from switchboard.children.sharing.sources import ChildSource
-from switchboard.core.addresses import server_of
+from switchboard.core.catalog.addresses import server_of
+from switchboard.core.catalog.names import suite_name, tool_name
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.names import suite_name, tool_name
 from switchboard.core.sessions import Session
 from switchboard.providers.context import Context
 

@@ -5,11 +5,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Channel
-from switchboard.core.offers import Kind, Offer
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.providers.recall.specs import PROVIDER, read_wanted
 from switchboard.results.inlining import Share, share_of
 from switchboard.results.kept_result import MUCH, KeptResult

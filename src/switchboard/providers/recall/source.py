@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.core.names import suite_name, tool_name
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.names import suite_name, tool_name
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.providers.recall.specs import PROVIDER, read_spec
 from switchboard.providers.source import Listed, ListingContext, Source
 from switchboard.results.inlining import READ_RESULT, keeps_results, letters_left
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from switchboard.children.schema import ServerEntry
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Provider
     from switchboard.core.sessions import Session
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
     from switchboard.settings.servers import Resolution

@@ -4,8 +4,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.json import encode
 
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.results.inlining import READ_RESULT
 from switchboard.results.reading import Wanted
 

@@ -11,7 +11,7 @@ from switchboard.children.exposure import Introspection, Results, SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.providers.suites.specs import suite_spec
 from switchboard.providers.suites.suite import Suite
 

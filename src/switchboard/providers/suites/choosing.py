@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.trees.faults import follows_nobody
 from switchboard.children.trees.tree_choice import placed
-from switchboard.core.calls import EMPTY_OBJECT, Call
+from switchboard.core.calls.call import EMPTY_OBJECT, Call
 from switchboard.core.sessions import Session
 from switchboard.providers.suites.arguments import SuiteArguments
 from switchboard.providers.suites.suite import Suite

@@ -10,8 +10,8 @@ from functools import cache
 from msgspec.structs import replace
 
 from switchboard.children.exposure import SplitMode, reading_name
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.suites.specs import nothing_known
 
 _READS = Effects(read_only=True, destructive=False, idempotent=True)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from switchboard.children.listings.listing import ToolListing
-from switchboard.core.offers import Offer, Withheld
+from switchboard.core.catalog.offers import Offer, Withheld
 from switchboard.providers.suites.specs import PROVIDER
 from switchboard.providers.suites.suite import Suite
 

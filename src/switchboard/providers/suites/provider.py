@@ -20,15 +20,15 @@ from switchboard.children.listings.listing import ToolListing
 from switchboard.children.results import passed_through, with_root
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.trees.tree_choice import placed, settled
-from switchboard.core.addresses import server_of
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.launches import Launch, nothing_agreed
+from switchboard.core.catalog.addresses import server_of
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.launches import Launch, nothing_agreed
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 from switchboard.providers.suites.arguments import (
     SuiteArguments,
     is_pattern,

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from switchboard.children.inbound.sizes import MOST_BLOCKS, too_many_blocks
 from switchboard.children.results import malformed_result, meta_of
-from switchboard.core.calls import Outcome, TextBlock, WireBlock
-from switchboard.core.names import is_reserved
+from switchboard.core.calls.call import Outcome, TextBlock, WireBlock
+from switchboard.core.catalog.names import is_reserved
 
 
 class _ResultHead(Struct, rename="camel"):

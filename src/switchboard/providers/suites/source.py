@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.listings.kept_words import kept_words
-from switchboard.core.addresses import server_of
+from switchboard.core.catalog.addresses import server_of
 from switchboard.providers.source import Finding, Listed, ListingContext, Secrets, Source
 from switchboard.providers.suites.faces import reading_face
 from switchboard.providers.suites.specs import PROVIDER, suite_spec, takes_query
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from switchboard.children.greeting import Greeting
     from switchboard.children.listings.listing import ToolListing
     from switchboard.children.schema import ServerEntry
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Provider
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.providers.suites.words.learner import Learn
     from switchboard.settings.sections import Settings

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
-from switchboard.core.names import suite_name, tool_name
+from switchboard.core.catalog.names import suite_name, tool_name
+from switchboard.core.catalog.tools import Behind, Outline, ToolSpec, Wording
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Behind, Outline, ToolSpec, Wording
 from switchboard.providers.suites.arguments import (
     FOLLOWING_SCHEMA,
     SUITE_SCHEMA,

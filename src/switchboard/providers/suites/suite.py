@@ -14,9 +14,9 @@ from switchboard.children.listings.host_rules import refused_tools
 from switchboard.children.listings.listing import ToolEntry, ToolListing
 from switchboard.children.server_launches import ServerLaunches
 from switchboard.children.sharing.sources import ChildSource
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.identity_cache import IdentityCache
-from switchboard.core.tools import Effects, Policy, ToolSpec
-from switchboard.core.visibility import Visibility
 from switchboard.providers.suites.introspection.answer import (
     ShownSubtool,
     Writer,

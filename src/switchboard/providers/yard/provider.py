@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
-from switchboard.core.contents import Completing, ContentRequest, Filling, Reading
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import Completing, ContentRequest, Filling, Reading
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Policy, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Policy, ToolSpec
 from switchboard.providers.yard.specs import PROVIDER
 from switchboard.providers.yard.threads import YardThreads
 from switchyard.api.answers import call_tool, read_resource, seen_from

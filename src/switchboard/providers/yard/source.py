@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from switchboard.config.layers import Layer, MergedLayers
     from switchboard.config.problems import Problem
+    from switchboard.core.catalog.tools import ToolSpec
     from switchboard.core.ports import Provider
-    from switchboard.core.tools import ToolSpec
     from switchboard.providers.context import Context
     from switchboard.settings.sections import Settings
     from switchboard.settings.servers import Resolution

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Raw
 from msgspec.json import encode
 
+from switchboard.core.catalog.tools import ArgumentsCheck, Effects, Policy, ToolSpec
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import Origin, Scope
-from switchboard.core.tools import ArgumentsCheck, Effects, Policy, ToolSpec
 from switchboard.providers.yard.schema import FILE_NAME, YardEntry
 from switchyard.api.catalogue import TOOLS, Tool
 from switchyard.api.schemas import mistake

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from switchboard.core.clock import Clock
+from switchboard.core.calls.clock import Clock
 
 MOST_AT_ONCE = 16
 LAST_WORDS_S = 10.0

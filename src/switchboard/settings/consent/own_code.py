@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from switchboard.children.schema import Seal
 from switchboard.children.starting.runners import taken_from_folder
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 from switchboard.settings.consent.looking import Unbound
 from switchboard.settings.consent.sealed_files import digests_of_files
 from switchkit.commands import lies_in

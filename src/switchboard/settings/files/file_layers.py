@@ -13,9 +13,9 @@ from switchboard.config.key_positions import KeyPath
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem, Severity
 from switchboard.config.strict import ProblemReport, Table
-from switchboard.core.names import fold
+from switchboard.core.catalog.names import fold
+from switchboard.core.network.transports import TRANSPORTS
 from switchboard.core.origins import Scope
-from switchboard.core.transports import TRANSPORTS
 from switchboard.settings.fields import OTHER_SPELLINGS, SPELLED_IN_TREE
 from switchboard.settings.files.file_shapes import FOREIGN_TOML, GIVEN, SIDECAR, SUITES, TOML
 from switchboard.settings.files.server_shapes import GIVEN_SERVER, SERVER_OBJECT

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from switchboard.children.accounts.patterns import canonical, remote_fault
-from switchboard.core.names import fold
+from switchboard.core.catalog.names import fold
 from switchboard.settings.secret_rules import Say
 
 

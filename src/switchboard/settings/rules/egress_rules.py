@@ -5,7 +5,7 @@ from typing import Any
 
 from switchboard.config.layers import Layer
 from switchboard.config.problems import Problem
-from switchboard.core.egress import EgressHost, egress_from
+from switchboard.core.network.egress import EgressHost, egress_from
 from switchboard.core.origins import Scope
 from switchboard.settings.secret_rules import Say, judge_reference, loads_code
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from switchboard.core.names import fold
+from switchboard.core.catalog.names import fold
 
 # Letters of other scripts, after folding, and the Latin letter that each one is taken for.
 _TAKEN_FOR = str.maketrans(

@@ -9,7 +9,7 @@ import time
 
 from msgspec import Raw
 
-from switchboard.core.channel import Channel, Input
+from switchboard.core.channels.channel import Channel, Input
 from switchboard.core.faults import Fault
 from switchboard.core.questions import BY_CLIENT, UNSHOWN, Answer, Extent, Question, Verdict
 from switchboard.core.sessions import Session

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 from msgspec import UNSET
 
-from switchboard.core.receipts import gave_up
+from switchboard.core.calls.receipts import gave_up
 from switchboard.surface.http.answers import begin, read_message, request_id, start
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
 from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeEndpoint

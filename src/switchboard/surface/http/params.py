@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.calls import EMPTY_OBJECT
+from switchboard.core.calls.call import EMPTY_OBJECT
 from switchboard.surface.http.exchange import Exchange
 from switchboard.surface.params import capabilities_from
 from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH

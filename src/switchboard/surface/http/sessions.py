@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Raw
 
+from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
-from switchboard.core.receipts import Receipt
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.core.receipts import GaveUp, Receipt
+from switchboard.core.calls.receipts import GaveUp, Receipt
 from switchboard.surface.http.exchange import HttpReply
 from switchboard.wire.messages import (
     METHOD_NOT_FOUND,

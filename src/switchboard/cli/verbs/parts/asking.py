@@ -6,7 +6,7 @@ from typing import Literal
 from switchboard.approvals.wording.names import named
 from switchboard.cli.printer import Talk
 from switchboard.cli.verbs.parts.questions import question_lines
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import Question
 from switchkit.cli.style import is_terminal

@@ -10,7 +10,7 @@ from switchboard.cli.verbs.parts.asking import Terminal, tell_news
 from switchboard.control.api import Hear
 from switchboard.control.board_client import BoardClient
 from switchboard.control.requests import USAGE, BoardRequest, CallRequest
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from

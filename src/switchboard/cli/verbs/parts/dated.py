@@ -3,8 +3,8 @@
 import msgspec
 
 from switchboard.core.questions import Answer, Question
-from switchboard.core.stamps import stamped
 from switchboard.core.stores import Held
+from switchboard.core.text.stamps import stamped
 from switchboard.runs.run import Run, RunEvent
 
 

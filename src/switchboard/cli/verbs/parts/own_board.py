@@ -19,7 +19,7 @@ from switchboard.cli.verbs.parts.loading import settings_of_trees, usable_for
 from switchboard.control.api import Hear
 from switchboard.control.requests import BoardRequest, CallRequest, IntrospectRequest
 from switchboard.core.bus import EventBus
-from switchboard.core.call_steps import CallStep
+from switchboard.core.calls.call_steps import CallStep
 from switchboard.core.events import ApprovalAsked
 from switchboard.core.questions import BY_CLIENT, Answer, Question
 from switchboard.daemon.board.reload import LoadTree

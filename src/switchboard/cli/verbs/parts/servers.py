@@ -10,7 +10,7 @@ from msgspec import Struct
 from switchboard.children.schema import ServerEntry
 from switchboard.cli.render import shown_origin
 from switchboard.config.problems import shown_path
-from switchboard.core.egress import reachable
+from switchboard.core.network.egress import reachable
 from switchboard.core.privacy.redaction import redacted_text, redacted_words
 from switchboard.daemon.board.assemble import with_weaker_sandbox
 from switchboard.providers.source import Trust

@@ -15,8 +15,8 @@ from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.servers.naming import no_daemon, server_names
 from switchboard.control.answers import ServerLogLines
 from switchboard.control.requests import LogsRequest
-from switchboard.core.log_lines import LogLine
-from switchboard.core.stamps import stamped
+from switchboard.core.text.log_lines import LogLine
+from switchboard.core.text.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchkit.cli.columns import visible
 from switchkit.cli.style import Style

@@ -23,9 +23,9 @@ from switchboard.cli.verbs.parts.tool_tokens import ENCODING, count_of
 from switchboard.control.requests import CallRequest, IntrospectRequest
 from switchboard.control.tools import Failure, Subtool
 from switchboard.core.bus import EventBus
-from switchboard.core.egress import shown_host
 from switchboard.core.events import EgressRefused, Event
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import shown_host
 from switchboard.daemon.caller import Caller
 from switchboard.settings.load import load_settings
 from switchkit.cli.columns import counted

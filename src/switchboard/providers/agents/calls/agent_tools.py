@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.launches import Launch, task_wish
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch, task_wish
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.places import judge_cwd
 from switchboard.providers.agents.calls.request_keys import asked_by

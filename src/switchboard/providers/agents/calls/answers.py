@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
-from switchboard.core.calls import Outcome, TextBlock
+from switchboard.core.calls.call import Outcome, TextBlock
 from switchboard.core.faults import Fault
 
 if TYPE_CHECKING:

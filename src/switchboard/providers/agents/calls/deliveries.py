@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from switchboard.core.calls import Outcome
+from switchboard.core.calls.call import Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.runs.ports import Runs

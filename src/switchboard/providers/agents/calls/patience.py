@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 
 # Seconds, by a part of the name that a client gives itself. Codex gives up after 300.
 KNOWN: dict[str, float] = {"codex": 280.0}

@@ -5,9 +5,9 @@ import hashlib
 import msgspec
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.sessions import Era, Session
-from switchboard.core.strict import canonical, read_strictly
+from switchboard.core.text.strict import canonical, read_strictly
 from switchboard.runs.run import RunSpec
 
 

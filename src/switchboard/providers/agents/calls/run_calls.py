@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.faults import Fault
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.answers import answer

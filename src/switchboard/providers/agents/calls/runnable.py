@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.engines.profile import AgentProfile, AttachedServer
 from switchboard.providers.agents.agent import Agent
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Raw
 
-from switchboard.core.channel import Input
+from switchboard.core.channels.channel import Input
 
 
 class TaskInputs:

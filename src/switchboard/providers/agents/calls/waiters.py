@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from switchboard.core.calls import Call
+from switchboard.core.calls.call import Call
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.questions import Answer, Question
 from switchboard.core.sessions import Session

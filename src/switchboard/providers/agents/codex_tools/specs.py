@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.tools import Effects, Policy, ToolSpec
 
 CODEX, REPLY = "codex", "codex-reply"
 CODEX_TOOLS = frozenset({CODEX, REPLY})

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome, TextBlock
-from switchboard.core.launches import Launch, task_wish
+from switchboard.core.calls.call import Call, Outcome, TextBlock
+from switchboard.core.calls.launches import Launch, task_wish
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.engines.profile import AgentProfile, ApprovalPolicy, RunFields, SandboxMode
 from switchboard.providers.agents.calls.agent_tools import AgentGround

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.children.secrets.texts import is_reference
-from switchboard.core.names import fold, tool_name
+from switchboard.core.catalog.names import fold, tool_name
 from switchboard.core.origins import Origin, Scope
 from switchboard.core.privacy.cleaning import written_out
 from switchboard.engines.profile import AttachedServer

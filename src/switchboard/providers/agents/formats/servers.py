@@ -10,7 +10,7 @@ from switchboard.config.documents import Document
 from switchboard.config.key_positions import KeyPath, Spot, Spots
 from switchboard.config.locate import agent_files
 from switchboard.config.problems import Problem, Severity
-from switchboard.core.transports import FOREIGN_TRANSPORTS
+from switchboard.core.network.transports import FOREIGN_TRANSPORTS
 from switchboard.providers.agents.formats.parts import Parts
 from switchboard.settings.files.file_layers import SERVERS, front_matter_layer, sidecar_layer
 from switchboard.settings.server_rules import Habits, judge

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.contents import Completing, ContentRequest, Filling
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.contents import Completing, ContentRequest, Filling
+from switchboard.core.catalog.offers import Kind, Offer
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.answers import facts
 from switchboard.runs.event_words import told_lines

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.launches import Launch
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch
+from switchboard.core.calls.task import Task, TaskStatus
+from switchboard.core.catalog.tools import Effects, ToolSpec
 from switchboard.core.sessions import Session
-from switchboard.core.task import Task, TaskStatus
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.providers.agents.calls.deliveries import with_receipt
 from switchboard.providers.agents.calls.waiters import Waiters
 from switchboard.providers.agents.run_tools.own_runs import own_task

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from switchboard.core.tools import Effects, Policy, ToolSpec
+from switchboard.core.catalog.tools import Effects, Policy, ToolSpec
 from switchboard.providers.agents.calls.answers import fault_text
 
 _PROVIDER = "agents"

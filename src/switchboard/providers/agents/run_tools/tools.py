@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from switchboard.core.calls import Call, Outcome
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch, task_wish
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.launches import Launch, task_wish
 from switchboard.providers.agents.calls.agent_tools import AgentGround
 from switchboard.providers.agents.calls.answers import going_on, report
 from switchboard.providers.agents.calls.request_keys import asked_by

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from switchboard.config.placeholders import Unfilled, expand, variables_in
-from switchboard.core.transports import FOREIGN_TRANSPORTS
+from switchboard.core.network.transports import FOREIGN_TRANSPORTS
 from switchboard.engines.profile import AttachedServer
 from switchboard.providers.agents.servers.host_file import Host
 

@@ -14,7 +14,7 @@ from switchboard.children.environment import searched
 from switchboard.children.inbound.attribution import marked_input
 from switchboard.config.itself import is_switchboard
 from switchboard.config.locate import WORKSPACE_VARIABLE
-from switchboard.core.channel import Input
+from switchboard.core.channels.channel import Input
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.privacy.cleaning import cleaned_line

@@ -12,14 +12,14 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.calls import Call, Outcome
-from switchboard.core.channel import Channel
+from switchboard.core.calls.call import Call, Outcome
+from switchboard.core.calls.launches import Launch, Wish
+from switchboard.core.catalog.offers import Kind, Offer
+from switchboard.core.catalog.tools import Effects, ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.faults import Fault
-from switchboard.core.launches import Launch, Wish
-from switchboard.core.offers import Kind, Offer
 from switchboard.core.questions import Asker
 from switchboard.core.sessions import Session
-from switchboard.core.tools import Effects, ToolSpec
 from switchboard.engines.engine import EngineConversation, Reply
 from switchboard.engines.events import Permission
 from switchboard.providers.context import GuardedRoad

@@ -9,9 +9,9 @@ from typing import Any, cast
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.strict import canonical, read_strictly
-from switchboard.core.tools import ToolSpec
+from switchboard.core.text.strict import canonical, read_strictly
 from switchboard.models.model import LanguageModel, ModelTask
 from switchboard.pipeline.schemas import check_for
 from switchboard.providers.suites.natural.instructions import Instructions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from switchboard.core.visibility import Visibility
+from switchboard.core.catalog.visibility import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from switchboard.children.exposure import SuiteSettings
     from switchboard.children.listings.kept_words import KeptWords, ServerWords
     from switchboard.children.schema import ServerEntry
+    from switchboard.core.catalog.tools import Outline
     from switchboard.core.sessions import Session
-    from switchboard.core.tools import Outline
 
 # All suites together have to stay far below what their tools would cost.
 _MOST_TOOLS = 6

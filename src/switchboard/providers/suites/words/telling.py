@@ -10,8 +10,8 @@ from switchboard.children.listings.host_rules import refused_tools
 from switchboard.children.listings.kept_words import ServerWords
 from switchboard.children.listings.legible import plain
 from switchboard.children.listings.listing import ToolListing
-from switchboard.core.tokens import estimated_tokens
-from switchboard.core.tools import Outline
+from switchboard.core.catalog.tools import Outline
+from switchboard.core.text.tokens import estimated_tokens
 from switchboard.search.signature import signature
 from switchboard.search.summaries import summarise
 

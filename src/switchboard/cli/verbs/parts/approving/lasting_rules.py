@@ -24,8 +24,8 @@ from switchboard.core.audit import AuditApproval, new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.stamps import stamped
 from switchboard.core.stores import LastingRule
+from switchboard.core.text.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name

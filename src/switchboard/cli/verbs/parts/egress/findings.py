@@ -6,8 +6,8 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.control.answers import EgressRows
 from switchboard.control.requests import EgressRequest
-from switchboard.core.egress import EgressRow, shown_host
 from switchboard.core.faults import Fault
+from switchboard.core.network.egress import EgressRow, shown_host
 from switchboard.providers.source import Finding
 from switchkit.cli.columns import counted
 

@@ -18,7 +18,7 @@ from switchboard.cli.verbs.parts.importing.foreign_servers import (
     plain_secrets,
 )
 from switchboard.config.itself import is_switchboard
-from switchboard.core.names import tool_name
+from switchboard.core.catalog.names import tool_name
 from switchboard.hosts.found import FoundHost, FoundHostFile
 from switchboard.hosts.leftovers import launch_meaning
 from switchboard.hosts.spelled import ForeignServer

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from switchboard.core.calls import Outcome
-from switchboard.core.channel import Input
+from switchboard.core.calls.call import Outcome
+from switchboard.core.channels.channel import Input
 
 TaskStatus = Literal["working", "input_required", "completed", "cancelled"]
 

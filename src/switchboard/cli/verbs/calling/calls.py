@@ -19,7 +19,7 @@ from switchboard.control.call_desk import CallStatus
 from switchboard.control.past_calls import UNKNOWN
 from switchboard.control.requests import CallsRequest
 from switchboard.core.faults import FaultCode
-from switchboard.core.stamps import stamped
+from switchboard.core.text.stamps import stamped
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Raw
 
-from switchboard.core.channel import Channel, Input
-from switchboard.core.clock import Clock
-from switchboard.core.passing_channel import PassingChannel
-from switchboard.core.receipts import Receipt
+from switchboard.core.calls.clock import Clock
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.channels.channel import Channel, Input
+from switchboard.core.channels.passing_channel import PassingChannel
 
 
 class PartChannel(PassingChannel):

@@ -26,7 +26,7 @@ from switchboard.control.requests import (
 )
 from switchboard.control.run_desk import RunAnswer, RunList
 from switchboard.control.tools import CallAnswer
-from switchboard.core.stamps import stamped
+from switchboard.core.text.stamps import stamped
 from switchboard.runs.run import RunEvent
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word

@@ -1,6 +1,6 @@
 """The clock of one call among several that a client has made with one request."""
 
-from switchboard.core.clock import Clock
+from switchboard.core.calls.clock import Clock
 
 
 class PartClock(Clock, eq=False, kw_only=True):

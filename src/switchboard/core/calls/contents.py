@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
+from switchboard.core.catalog.offers import Kind
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.offers import Kind
 
 # Where the thing that a request names is looked up. A completion may name a resource by its URI.
 Sought = Literal["prompts", "resources", "templates"]

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from switchboard.core.channel import Ask, Channel, Input
-from switchboard.core.receipts import Receipt
+from switchboard.core.calls.receipts import Receipt
+from switchboard.core.channels.channel import Ask, Channel, Input
 
 
 class PassingChannel:

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.origins import Scope
-from switchboard.core.tools import ToolSpec
 
 
 class Wish(Struct, frozen=True, kw_only=True):

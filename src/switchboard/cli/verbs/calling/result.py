@@ -9,7 +9,7 @@ from switchboard.cli.moments import took
 from switchboard.cli.render import hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.calls import ListedCall
+from switchboard.cli.verbs.calling.calls import ListedCall
 from switchboard.cli.verbs.parts.calls.asked_calls import ask_calls, ask_result
 from switchboard.cli.verbs.parts.calls.result_text import NULL, read_result
 from switchboard.cli.verbs.parts.trusting.consent import check_reader

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Raw, Struct
 
 if TYPE_CHECKING:
-    from switchboard.core.receipts import Receipt
+    from switchboard.core.calls.receipts import Receipt
 
 # Said by a client of the handshake era that works elsewhere now.
 ROOTS_CHANGED = "notifications/roots/list_changed"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Raw, Struct
 
-from switchboard.core.clock import CallTimes, Clock
+from switchboard.core.calls.clock import CallTimes, Clock
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 
 if TYPE_CHECKING:
-    from switchboard.core.calls import Call, Outcome
+    from switchboard.core.calls.call import Call, Outcome
     from switchboard.core.faults import Fault
 
 # Why a client waits no more: it said so, its patience was over, or it is not there any more.

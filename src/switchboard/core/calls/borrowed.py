@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from switchboard.core.launches import Launch
+from switchboard.core.calls.launches import Launch
 
 
 class Borrowed(Struct, frozen=True, eq=False, kw_only=True):

@@ -14,7 +14,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, Subtool
-from switchboard.core.addresses import server_of
+from switchboard.core.catalog.addresses import server_of
 from switchboard.search.finder import Finder, Findings, FoundTool, Scored
 from switchboard.search.signature import parameter_docs, signature
 from switchkit.cli.style import Style

@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from switchboard.core.names import fold
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.names import fold
+from switchboard.core.catalog.tools import ToolSpec
 
 
 class Clash(Struct, frozen=True, kw_only=True):

@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from switchboard.core.borrowed import Borrowed, Quoted
-from switchboard.core.call_steps import CallStep
-from switchboard.core.channel import Channel
-from switchboard.core.clock import Clock
-from switchboard.core.launches import Launch
+from switchboard.core.calls.borrowed import Borrowed, Quoted
+from switchboard.core.calls.call_steps import CallStep
+from switchboard.core.calls.clock import Clock
+from switchboard.core.calls.launches import Launch
+from switchboard.core.catalog.tools import ToolSpec
+from switchboard.core.channels.channel import Channel
 from switchboard.core.questions import Answer, Approval, Asker
 from switchboard.core.sessions import Session
-from switchboard.core.tools import ToolSpec
 
 EMPTY_OBJECT = Raw(b"{}")
 

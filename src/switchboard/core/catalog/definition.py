@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
+from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.faults import Fault
-from switchboard.core.strict import canonical, read_strictly
-from switchboard.core.tools import ToolSpec
+from switchboard.core.text.strict import canonical, read_strictly
 
 # Members of a listing that `_opened` has in our own words.
 _OPENED = frozenset({"name", "title", "description", "inputSchema", "outputSchema", "annotations"})

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from switchboard.core.tools import ToolSpec
+from switchboard.core.catalog.tools import ToolSpec
 
 # `tools` are those that a client lists; `subtools` are called through one of them.
 Kind = Literal["tools", "subtools", "prompts", "resources", "templates"]

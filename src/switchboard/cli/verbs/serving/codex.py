@@ -6,7 +6,7 @@ served in this process.
 
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.mcp import run as serve
+from switchboard.cli.verbs.serving.mcp import run as serve
 from switchkit.cli.usage import Option, Usage
 
 USAGE = Usage(

@@ -20,7 +20,7 @@ from switchboard.cli.verbs.parts.board import IN_PROCESS, ask_board
 from switchboard.cli.verbs.parts.tool_tokens import ENCODING, count_of
 from switchboard.control.requests import TokensRequest
 from switchboard.control.tools import PLAIN, Failure, ListedPreset, ServerTools, TokensAnswer
-from switchboard.core.addresses import address_of
+from switchboard.core.catalog.addresses import address_of
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
 

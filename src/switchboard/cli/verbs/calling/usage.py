@@ -9,7 +9,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import usable_for
-from switchboard.core.addresses import address_of
+from switchboard.core.catalog.addresses import address_of
 from switchboard.daemon.desk.used_tools import OutlinedServer, known_servers
 from switchkit.cli.columns import visible
 from switchkit.cli.style import Style

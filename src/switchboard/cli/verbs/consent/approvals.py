@@ -34,7 +34,7 @@ from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.cleaning import cleaned_line, written_out
 from switchboard.core.questions import Extent, Question
-from switchboard.core.stamps import stamped
+from switchboard.core.text.stamps import stamped
 from switchboard.ipc.paths import places_from
 from switchkit.cli.style import is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
