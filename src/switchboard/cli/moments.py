@@ -1,4 +1,4 @@
-"""Times as people read them: by their own clock. Reports write them as `core.text.stamps.stamped`."""
+"""Times as people read them: by their own clock. Reports write those of `core.text.stamps`."""
 
 import time
 from datetime import datetime
