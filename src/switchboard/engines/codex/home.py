@@ -25,6 +25,7 @@ from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.engines.codex.program import CodexProgram, program_state
 from switchboard.engines.surroundings import DEPTH, kept_from_shells, without
 from switchkit.files import make_private_folder, replace_file
+from switchkit.toml_values import toml_key, toml_value
 
 Json = dict[str, Any]
 
@@ -173,7 +174,7 @@ def make_home(path: str, user: UserCodex, env: Mapping[str, str], helpers: str =
     }
     if user.api_key:
         config["cli_auth_credentials_store"] = "ephemeral"
-    text = "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in config.items())
+    text = "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in config.items())
     replace_file(os.path.join(path, "config.toml"), text.encode())
     link = os.path.join(path, "auth.json")
     with contextlib.suppress(FileNotFoundError):
@@ -227,19 +228,3 @@ def _file_state(path: str) -> tuple[int, int, int]:
 def _is_temporary(path: str, env: Mapping[str, str]) -> bool:
     folder = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
     return os.path.realpath(path).startswith(folder.rstrip("/") + "/")
-
-
-def _key(name: str) -> str:
-    return msgspec.json.encode(name).decode()
-
-
-def _toml(value: object) -> str:
-    """A value as inline TOML; what TOML has and JSON has not does not reach the model."""
-    if isinstance(value, dict):
-        pairs = cast("Json", value).items()
-        return "{" + ", ".join(f"{_key(key)} = {_toml(inner)}" for key, inner in pairs) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, cast("list[object]", value))) + "]"
-    if isinstance(value, (str, bool, int, float)):
-        return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
-    return _key(str(value))

@@ -3,20 +3,18 @@
 Only the places of headers and keys are looked for; whatever the lines hold stays as it is written.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time
 from typing import Any, cast
 
 from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.hosts.edits.unfit import UnfitFile
+from switchkit.toml_values import toml_key, toml_value
 
 _BLANK_LINE = re.compile(r"[ \t]*+\r?\n")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NAMES = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^"'\n=\[\]#])*+"""
 _HEADER = re.compile(rf"\[\[?{_NAMES}\]\]?")
 _KEY = re.compile(rf"{_NAMES}=")
@@ -55,10 +53,12 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     if not isinstance(value, dict):
         raise UnfitFile(f"`{'.'.join(path)}` would have to be a table")
     newline = "\r\n" if "\r\n" in text else "\n"
-    table = [f"[{'.'.join(map(_key, path))}]"]
-    table += [
-        f"{_key(key)} = {_value(each)}" for key, each in cast("dict[str, Any]", value).items()
-    ]
+    members = cast("dict[str, Any]", value).items()
+    table = [f"[{'.'.join(map(toml_key, path))}]"]
+    try:
+        table += [f"{toml_key(key)} = {toml_value(each)}" for key, each in members]
+    except ValueError as unsayable:
+        raise UnfitFile(str(unsayable)) from None
     block = "".join(f"{line}{newline}" for line in table)
     own = [each for each in _statements(text) if each.path[: len(path)] == tuple(path)]
     header = next((each for each in own if each.is_header and each.path == tuple(path)), None)
@@ -172,29 +172,3 @@ def _value_end(text: str, at: int) -> int:
 def _line_end(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end + 1
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, cast('list[Any]', value)))}]"
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value).items()
-        return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in members)} }}"
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if value is None:
-        raise UnfitFile("TOML has no word for `null`")
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value)
-
-
-def _text(text: str) -> str:
-    # A string of JSON is one of TOML, but for one character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,19 +1,17 @@
 """Adding a server to a `config.toml`, behind everything that stands there."""
 
-import json
 import os
-import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from switchboard.config.documents import read_text, read_toml_document
 from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.config.writing import refuse_link, write_whole
 from switchboard.core.origins import Scope
 from switchboard.settings.files.file_layers import toml_layer
+from switchkit.toml_values import toml_key, toml_value
 
 _MODE = 0o644
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def add_toml_server(path: str, name: str, fields: Mapping[str, Any], *, scope: Scope) -> None:
@@ -24,8 +22,8 @@ def add_toml_server(path: str, name: str, fields: Mapping[str, Any], *, scope: S
     before = read_text(path, problems) or ""
     table = "\n".join(
         (
-            f"[mcp_servers.{_key(name)}]",
-            *(f"{_key(key)} = {_value(each)}" for key, each in fields.items()),
+            f"[mcp_servers.{toml_key(name)}]",
+            *(f"{toml_key(key)} = {toml_value(each)}" for key, each in fields.items()),
         )
     )
     text = f"{before.rstrip()}\n\n{table}\n" if before.strip() else f"{table}\n"
@@ -36,23 +34,3 @@ def add_toml_server(path: str, name: str, fields: Mapping[str, Any], *, scope: S
         raise ConfigInvalid(errors)
     mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else _MODE
     write_whole(path, text, mode=mode)
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, cast('list[Any]', value)))}]"
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value).items()
-        return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in members)} }}"
-    return json.dumps(value)
-
-
-def _text(text: str) -> str:
-    # A string of JSON is one of TOML, but for one character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
