@@ -1,6 +1,7 @@
 """The one way into a sandbox, whichever the platform has."""
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Protocol
@@ -223,8 +224,10 @@ def _appearing_in(folder: str) -> Callable[[], tuple[str, ...]]:
 
     def is_there(name: str) -> bool:
         # A link cannot be mounted over, so that it can become a file.
-        path = os.path.join(real, name)
-        return os.path.lexists(path) and not os.path.islink(path)
+        try:
+            return not stat.S_ISLNK(os.lstat(f"{real}/{name}").st_mode)
+        except OSError:
+            return False
 
     missing = [name for name in PROTECTED if not is_there(name)]
     return lambda: tuple(filter(is_there, missing))

@@ -27,7 +27,7 @@ _MARK = "/run/.mounted"
 # Where bubblewrap builds the new root before it enters it.
 _UNFINISHED = "newroot"
 _PATIENCE_S = 30.0
-_PAUSE_S = 0.0005
+_PAUSE_S = 0.0002
 _NULL = os.makedev(1, 3)
 
 

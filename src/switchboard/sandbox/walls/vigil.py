@@ -26,7 +26,7 @@ _TABLE = "mountinfo"
 _READINGS = 3
 # A moment, but for a machine that has much else to do.
 _ENTERING_S = 20.0
-_PAUSE_S = 0.0005
+_PAUSE_S = 0.0002
 _CHANGED_BYTES = 1 << 16
 # Fields of a line in a table of mounts.
 _PLACE, _OPTIONS = 4, 5
@@ -245,8 +245,10 @@ def _mounted(process: int) -> list[_Mounted] | None:
     found: list[_Mounted] = []
     for line in raw.splitlines():
         fields = line.split(None, _OPTIONS + 1)
-        # Blanks, and what else would part the fields, are written as octal numbers.
-        place = os.fsdecode(fields[_PLACE].decode("unicode_escape").encode("latin-1"))
+        place = fields[_PLACE]
+        if b"\\" in place:
+            # Blanks, and what else would part the fields, are written as octal numbers.
+            place = place.decode("unicode_escape").encode("latin-1")
         is_writable = b"rw" in fields[_OPTIONS].split(b",")
-        found.append(_Mounted(int(fields[0]), place, is_writable))
+        found.append(_Mounted(int(fields[0]), os.fsdecode(place), is_writable))
     return found
