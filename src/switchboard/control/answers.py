@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from switchboard.control.status import SessionStatus
 from switchboard.core.audit import AuditRow
 from switchboard.core.network.egress import EgressRow
-from switchboard.core.questions import Extent
+from switchboard.core.questions import Extent, Question
 from switchboard.core.stores import Held, Posted
 from switchboard.core.text.log_lines import LogLine
 
@@ -68,6 +68,26 @@ class Decision(Struct, frozen=True, kw_only=True):
     tool: str
     # The host that the tool may reach, or may not, where it was about one.
     host: str = ""
+
+
+class OfferedAnswer(Struct, frozen=True, kw_only=True):
+    """A question, and the tokens by which it can be answered."""
+
+    question: Question
+    # Whether it still waits; the rest of the state is nobody's business who has a token alone.
+    is_waiting: bool = True
+    # The answer that the token is for, where one was asked about.
+    verdict: Literal["", "approved", "denied"] = ""
+    yes: str = ""
+    no: str = ""
+
+
+class OfferedAnswers(Struct, frozen=True, kw_only=True):
+    """What can be answered by tokens."""
+
+    offers: tuple[OfferedAnswer, ...] = ()
+    # What the person has approved lately, to compare with.
+    approved: tuple[Posted, ...] = ()
 
 
 class OpenedPage(Struct, frozen=True, kw_only=True):

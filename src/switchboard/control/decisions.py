@@ -41,16 +41,19 @@ class Decisions:
         return WaitingApprovals(calls=tuple(calls), definitions=tuple(await self._store.held()))
 
     async def decide(
-        self, request: DecideRequest, approver: Approver, *, by: str = "cli"
+        self, request: DecideRequest, approver: Approver, *, by: str = "cli", device: str = ""
     ) -> Decision:
-        """Take the answer of a person. Raises a fault, also when a client gives it."""
+        """Take the answer of a person. Raises a fault, also when a client gives it.
+
+        `device` is what they gave it with, if that is not a terminal or the page.
+        """
         found = await self._find(request.id)
         verdict: Verdict = "approved" if request.approves else "denied"
         if isinstance(found, Held):
             await self._decide_definition(found, request, approver, by)
             kind, tool, host = "definition", written_out(found.tool), ""
         else:
-            await self._decide_call(found, request, approver, by)
+            await self._decide_call(found, request, approver, by, device)
             kind, tool, host = "call", found.question.tool, found.question.host
         return Decision(
             id=request.id,
@@ -80,7 +83,7 @@ class Decisions:
         )
 
     async def _decide_call(
-        self, posted: Posted, request: DecideRequest, approver: Approver, by: str
+        self, posted: Posted, request: DecideRequest, approver: Approver, by: str, device: str
     ) -> None:
         question = posted.question
         # To refuse for good is offered about hosts: a tool that is never wanted is hidden instead.
@@ -114,7 +117,7 @@ class Decisions:
             extent=request.extent,
             by=by,
             at=time.time(),
-            chain=str(approver),
+            chain=" < ".join(filter(None, (device, str(approver)))),
         )
         if not await self._store.decide(question.id, answer):
             raise _decided_already(await self._store.find(question.id) or posted)

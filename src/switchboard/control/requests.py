@@ -105,6 +105,28 @@ class DecideRequest(ControlRequest, frozen=True, kw_only=True, tag="decide"):
     only_check: bool = False
 
 
+class OfferRequest(ControlRequest, frozen=True, kw_only=True, tag="answer-offer"):
+    """The question that a token is for; without one all that wait, each with tokens of its own."""
+
+    token: str = ""
+
+
+class TokenAnswerRequest(ControlRequest, frozen=True, kw_only=True, tag="answer-token"):
+    """The answer that a token is for. A yes is taken from whoever could approve in a terminal."""
+
+    token: str
+    # Only if it is for this one.
+    approves: bool
+    # What was shown, as with `decide`; a yes has to say it.
+    digest: str = ""
+    # The device that has proven itself to whoever asks.
+    device: str = ""
+
+    def __repr__(self) -> str:
+        # A token is a secret as long as its question waits.
+        return f"TokenAnswerRequest({self.approves})"
+
+
 class FilterRequest(ControlRequest, frozen=True, kw_only=True):
     """Which records of the audit log are wanted; see `AuditFilter`."""
 
@@ -286,6 +308,8 @@ AnyRequest = (
     | TokensRequest
     | ApprovalsRequest
     | DecideRequest
+    | OfferRequest
+    | TokenAnswerRequest
     | AuditRequest
     | AuditAfterRequest
     | VerifyRequest

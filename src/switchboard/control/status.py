@@ -119,6 +119,21 @@ class LoginStatus(Struct, frozen=True, kw_only=True):
     failed_at: float = 0.0
 
 
+class NoticeStatus(Struct, frozen=True, kw_only=True):
+    """How one way to tell a person of questions does. Its address is not told."""
+
+    # `desktop`, `ntfy`, `webhook` or `command`, and its place in `approvals.notify`, from 1 on.
+    way: str
+    number: int
+    sent: int = 0
+    failed: int = 0
+    # Whether the latest message was lost.
+    is_failing: bool = False
+    last_error: str = ""
+    # By the clock of the world; 0 for none.
+    last_error_at: float = 0.0
+
+
 class DaemonStatus(Struct, frozen=True, kw_only=True):
     """The daemon and everything in it."""
 
@@ -142,6 +157,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     vault: Literal["", "locked", "unlocked"] = ""
     # Those that its children use.
     logins: tuple[LoginStatus, ...] = ()
+    # The ways in which somebody was told of questions; empty where there was nothing to tell.
+    notices: tuple[NoticeStatus, ...] = ()
 
 
 def read_status(told: Mapping[str, Any], pid: int) -> DaemonStatus:

@@ -173,6 +173,17 @@ class ApprovalDecided(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
+class NoticeFailed(Struct, frozen=True, kw_only=True):
+    """A person could not be told of a question in one of the ways that the home names."""
+
+    # `desktop`, `ntfy`, `webhook` or `command`, and which of `notify` it is, from 1 on. No more of
+    # it: an address may be a secret.
+    way: str
+    number: int
+    reason: str
+    message: str
+
+
 class DefinitionHeld(Struct, frozen=True, kw_only=True):
     """A server has changed a tool, which waits until somebody has looked at it."""
 
@@ -261,6 +272,7 @@ Event = (
     | AuditFlooded
     | ApprovalAsked
     | ApprovalDecided
+    | NoticeFailed
     | DefinitionHeld
     | RunStarted
     | RunChanged

@@ -26,13 +26,19 @@ class SingleUse(Generic[T]):
         self._clock = clock
         self._waiting: dict[bytes, tuple[float, T]] = {}
 
-    def issue(self, value: T) -> str:
-        """A token for a value."""
+    def issue(self, value: T, lasts_s: float | None = None) -> str:
+        """A token for a value, for less than the usual time where that is said."""
         while len(self._waiting) >= self._most:
             del self._waiting[next(iter(self._waiting))]
         token = self._make()
-        self._waiting[_hashed(token)] = (self._clock() + self._lasts_s, value)
+        lasts_s = self._lasts_s if lasts_s is None else min(lasts_s, self._lasts_s)
+        self._waiting[_hashed(token)] = (self._clock() + lasts_s, value)
         return token
+
+    def look(self, token: str) -> T | None:
+        """What a token stands for, without using it up."""
+        until, value = self._waiting.get(_hashed(token), (0.0, None))
+        return value if self._clock() < until else None
 
     def take(self, token: str) -> T | None:
         """Use a token up; nothing if there is none such, any more or at all."""

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -46,6 +46,7 @@ from switchboard.control.requests import (
     EventsRequest,
     IntrospectRequest,
     LogsRequest,
+    OfferRequest,
     OpenRequest,
     ReloadRequest,
     ReportRequest,
@@ -59,6 +60,7 @@ from switchboard.control.requests import (
     StatusRequest,
     StopCallsRequest,
     StopRequest,
+    TokenAnswerRequest,
     TokensRequest,
     VaultLockRequest,
     VaultUnlockRequest,
@@ -80,6 +82,7 @@ from switchboard.daemon.desk.daemon_status import (
 )
 from switchboard.daemon.desk.recent_calls import recent_calls
 from switchboard.daemon.desk.stopping import stop_calls
+from switchboard.daemon.desk.token_answers import answered, offered
 from switchboard.daemon.logs.stderr import write_failure
 from switchboard.daemon.state import DaemonState
 from switchboard.procs.limits import leave_no_core
@@ -161,6 +164,12 @@ class DaemonControl:
                 return await self._decisions.waiting(request)
             case DecideRequest():
                 return await self._whole(self._decide(request))
+            case OfferRequest():
+                self._check_socket("tokens are not handed out over HTTP")
+                return await offered(request, self._state.answer_tokens, self._guard.approvals)
+            case TokenAnswerRequest():
+                self._check_socket("tokens are not taken over HTTP")
+                return await self._whole(self._by_token(request))
             case AuditRequest() | AuditAfterRequest() | VerifyRequest():
                 return await audit_answer(self._guard.audit, request)
             case RunCancelRequest() | RunSteerRequest():
@@ -266,6 +275,20 @@ class DaemonControl:
         approver = Approver.of(self._pid)
         return await self._decisions.decide(request, approver, by=self._via)
 
+    async def refuse_by(self, token: str) -> None:
+        """Take a no by the token of a button; one that comes too late is none."""
+        with suppress(Fault):
+            await self._by_token(TokenAnswerRequest(token=token, approves=False))
+
+    async def _by_token(self, request: TokenAnswerRequest) -> Decision:
+        tokens = self._state.answer_tokens
+        return await answered(request, tokens, self._decisions, Approver.of(self._pid))
+
+    def _check_socket(self, message: str, hint: str = "") -> None:
+        """Raise a fault for whoever does not come by the daemon's own socket."""
+        if self._via != "cli":
+            raise Fault(FaultCode.PERMISSION_DENIED, "presence-unproven", message, hint=hint)
+
     @property
     def _guard(self) -> "Guard":
         return self._state.shared_children.guard(self._state.places.home)
@@ -275,13 +298,9 @@ class DaemonControl:
         return self._state.shared_children.calls(self._state.places.home)
 
     async def _result(self, request: ResultRequest) -> ResultAnswer:
-        if self._via != "cli":
-            raise Fault(
-                FaultCode.PERMISSION_DENIED,
-                "presence-unproven",
-                "what tools answered is not told over HTTP",
-                hint=f"switchboard result {request.id}",
-            )
+        self._check_socket(
+            "what tools answered is not told over HTTP", f"switchboard result {request.id}"
+        )
         return await result_answer(self._calls, self._recent_calls, self._guard.audit, request)
 
     def _recent_calls(self) -> dict[str, CallStatus]:
@@ -340,13 +359,7 @@ class DaemonControl:
     # The page
 
     async def _open_page(self, request: OpenRequest) -> OpenedPage:
-        if self._via != "cli":
-            raise Fault(
-                FaultCode.PERMISSION_DENIED,
-                "presence-unproven",
-                "the page is not opened over HTTP",
-                hint="switchboard open",
-            )
+        self._check_socket("the page is not opened over HTTP", "switchboard open")
         return await (await self.served_page()).opened(request, self._pid)
 
     async def served_page(self, *, only_there: bool = False) -> "DaemonPage":
@@ -368,13 +381,7 @@ class DaemonControl:
     # The vault
 
     def _unlock(self, request: VaultUnlockRequest) -> None:
-        if self._via != "cli":
-            raise Fault(
-                FaultCode.PERMISSION_DENIED,
-                "presence-unproven",
-                "a vault is not unlocked over HTTP",
-                hint="switchboard vault unlock",
-            )
+        self._check_socket("a vault is not unlocked over HTTP", "switchboard vault unlock")
         # From now on a picture of our memory would show it.
         leave_no_core()
         self._state.shared_children.unlock_vault(request.id, base64.b64decode(request.key))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import Subscriber
 from switchboard.core.faults import Fault
+from switchboard.daemon.desk.home_notices import HomeNotices
 from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.log_sink import LogSink
 from switchboard.daemon.logs.telemetry import telemetry_for
@@ -59,6 +60,9 @@ def _built(environ: Mapping[str, str], more: Sequence[Subscriber]) -> Daemon:
         idle_s=keeping.idle_ms / 1000,
         more=more,
         run_limits=settings.runs if settings else None,
+        notices=HomeNotices(
+            places.home, environ, settings, lambda: _home_settings(environ, places.home)
+        ),
     )
     # What a client starts is started without its proxies, so these are the person's own.
     state.shared_children.egress.own_environ = environ

@@ -276,6 +276,8 @@ class Daemon:
             then.callback(state.log.close)
             then.push_async_callback(state.shared_children.aclose)
             then.push_async_callback(state.boards.aclose)
+            if state.notices is not None:
+                then.push_async_callback(state.notices.aclose)
             await close_all((self._tasks.aclose(), state.unfinished.aclose()))
 
 

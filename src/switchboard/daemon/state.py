@@ -11,9 +11,11 @@ from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.board.registry import BoardRegistry
 from switchboard.daemon.board.sharing.shared_children import SharedChildren
 from switchboard.daemon.daemon_socket import DaemonSocket
+from switchboard.daemon.desk.home_notices import HomeNotices
 from switchboard.daemon.logs.log import Log
 from switchboard.daemon.logs.recent_events import RecentEvents
 from switchboard.ipc.paths import DaemonPlaces
+from switchboard.pocket.answer_tokens import AnswerTokens
 from switchboard.runs.limits import RunLimits
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class DaemonState:
         idle_s: float,
         more: Sequence[Subscriber] = (),
         run_limits: RunLimits | None = None,
+        notices: HomeNotices | None = None,
     ) -> None:
         """Raises a fault when another daemon listens already."""
         self.places = places
@@ -40,6 +43,12 @@ class DaemonState:
         self.idle_s = idle_s
         self.started_at = time.time()
         self.recent_events = RecentEvents()
+        # By which a question is answered from elsewhere, and who tells a person of it there.
+        self.answer_tokens = AnswerTokens()
+        self.notices = notices
+        if notices is not None:
+            more = (*more, notices)
+            notices.begin(self)
         self.shared_children = SharedChildren(
             EventBus(log, self.recent_events.subscriber(""), *more), run_limits or RunLimits()
         )

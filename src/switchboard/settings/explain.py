@@ -18,6 +18,7 @@ from switchboard.settings.server_fields import SERVER
 from switchkit.suggest import did_you_mean
 
 _ALIASES = {"mcpServers": "mcp_servers"}
+_ADDRESSES: KeyPath = ("approvals", "notify")
 _OTHER_NAMES = {".".join(filter(None, here)): there for here, there in OTHER_SPELLINGS.items()}
 
 
@@ -106,6 +107,9 @@ def redacted(value: Any, at: KeyPath) -> Any:
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
         return {name: redacted(inner, (*at, name)) for name, inner in members.items()}
+    if at == _ADDRESSES:
+        # A topic, or the address of a webhook, is all that it takes to write there.
+        return [f"{kind}:{REDACTED}" if rest else kind for kind, _, rest in _halves(value)]
     if isinstance(value, list):
         return redacted_words(cast("list[Any]", value))
     if not isinstance(value, str) or not value:
@@ -115,6 +119,11 @@ def redacted(value: Any, at: KeyPath) -> Any:
     if holder == "headers" or (holder == "env" and is_secret_name(name)):
         return REDACTED
     return redacted_text(value)
+
+
+def _halves(value: Any) -> list[tuple[str, str, str]]:
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [str(item).partition(":") for item in items]
 
 
 def _defaults() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Either, Items, Text, Truth, Whole
+from switchboard.pocket.notices.ways import PATTERN as NOTIFY_PATTERN
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
@@ -171,6 +172,14 @@ APPROVALS = Section(name="approvals", into=LastingAnswers, fields=(
         pattern=r'(?:"[^"]+"|[^."\s][^.\s]*)\.\S+',
         says="a name as `server.tool`, with `*` for any"), about=(
         "Tools of your own servers that say nothing of themselves and need no question.")),
+        workspace="never"),
+    Field("notify", Items(item=Text(
+        pattern=NOTIFY_PATTERN, private=True,
+        says="`desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `webhook:https://…` or "
+        "`command:PROGRAM …`"), about=(
+        "How you are told that a question waits: `desktop`, `ntfy:TOPIC`, `webhook:https://…`, "
+        "`command:PROGRAM …`.")), workspace="never"),
+    Field("detail", Truth(about="Tell the arguments, too, not only the tool and where it runs."),
         workspace="never"),
 ))
 

@@ -71,10 +71,14 @@ class Interpreting(Struct, frozen=True, kw_only=True):
 
 
 class LastingAnswers(Struct, frozen=True, kw_only=True):
-    """What the user has said for good about calls of tools. Only the home may say."""
+    """What the user has said about questions: answers for good, and how to be told. Home only."""
 
     # Tools that are silent about themselves and need no yes: `server.tool`, with `*` for any.
     allow: tuple[str, ...] = ()
+    # The ways in which a person is told of questions; see `pocket.notices.ways`.
+    notify: tuple[str, ...] = ()
+    # Whether what is told holds the arguments, too.
+    detail: bool = False
 
 
 class LoginOptions(Struct, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ async def daemon_status(state: DaemonState) -> DaemonStatus:
         runs=tuple(runs_under_way(state)),
         vault=await asyncio.to_thread(state.shared_children.vaults.state, state.places.home),
         logins=tuple(_logins(state)),
+        notices=state.notices.statuses if state.notices is not None else (),
     )
 
 

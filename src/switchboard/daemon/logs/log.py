@@ -23,6 +23,7 @@ from switchboard.core.events import (
     EgressRefused,
     Event,
     LoginRenewalFailed,
+    NoticeFailed,
     ProtectedFilesAppeared,
     RunEnded,
     RunEngineFailed,
@@ -67,7 +68,7 @@ def level_of(event: Event) -> int:  # noqa: PLR0911 - a case for each kind of ev
             return LEVELS["warn"]
         case AuditFailed() | AuditRecovered() | AuditFlooded():
             return LEVELS["warn"]
-        case ProtectedFilesAppeared() | EgressRefused() | ChildTalkedNonsense():
+        case ProtectedFilesAppeared() | EgressRefused() | ChildTalkedNonsense() | NoticeFailed():
             return LEVELS["warn"]
         case RunEnded(state="failed") | RunEngineFailed() | RunUnwritten() | LoginRenewalFailed():
             return LEVELS["warn"]

@@ -48,7 +48,7 @@ class SharedChildren:
     """Owned by the daemon; a board in a process of its own does without."""
 
     def __init__(self, events: Events, run_limits: RunLimits = _LIMITS) -> None:
-        self._events = events
+        self.events = self._events = events
         self.reaper = Reaper()
         self._run_limits = run_limits
         self._guard: Guard | None = None
