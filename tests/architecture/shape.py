@@ -44,17 +44,22 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("core", "config", "children:schema", "children:exposure", "children:secrets"),
         *("children:accounts", "children:starting"),
         "providers:table",
-        *("runs:limits", "vault:options", "vault:references"),
+        *("runs:limits", "vault:options", "vault:references", "pocket:notices"),
     },
     "hosts": {"core", "config"},
     "control": {"core", "wire", "ipc", "approvals", "audit", "runs", "receipts"},
     "surface": {"core", "wire", "ipc", "control"},
     "web": {"core", "wire", "control", "surface:http"},
+    # It carries words over as children and logins do, and asks the queue over the daemon's socket.
+    "pocket": {
+        *("core", "wire", "control", "procs", "approvals:queue", "approvals:wording"),
+        *("surface:http", "oauth:http", "oauth:addresses"),
+    },
     "daemon": {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
         *("directory", "engines", "runs", "oauth", "egress", "receipts", "results"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
-        "web",
+        *("web", "pocket"),
     },
     "shim": {"ipc", "wire:frames"},
     "cli": {"core", "ipc", "control", "shim"},
@@ -129,6 +134,13 @@ ALSO_MAY_IMPORT = (
         "what is kept of calls is shown where no daemon runs, too",
     ),
     Allowance("cli/verbs/parts/approving/lasting_rules.py", {"approvals", "audit"}, "as above"),
+    Allowance(
+        "cli/verbs/parts/approving/phone_serving.py",
+        {"pocket", "surface:http", "wire:http_hosts", "approvals", "audit"},
+        "the command itself answers phones, and is who approves for them",
+    ),
+    Allowance("cli/verbs/parts/approving/device_list.py", {"pocket:devices"}, "as above"),
+    Allowance("cli/verbs/parts/doctor/notices.py", {"pocket:notices"}, "it says what is missing"),
     Allowance("cli/verbs/parts/questions.py", {"approvals:wording"}, "names are shown as asked"),
     Allowance("cli/verbs/parts/asking.py", {"approvals:wording"}, "as above"),
     Allowance("cli/verbs/servers/try_server.py", {"approvals:wording"}, "bars are shown as asked"),
@@ -193,8 +205,11 @@ THIRD_PARTY = {
     "hvac": Outsider(("vault/kv_vault.py",), "one engine of the vault is a server"),
     "requests": Outsider(("vault/kv_vault.py",), "`hvac` raises its errors"),
     "cryptography": Outsider(
-        ("vault/envelope.py", "egress/certificates.py"),
-        "one module encrypts, and one signs what a child is shown",
+        (
+            *("vault/envelope.py", "egress/certificates.py"),
+            *("pocket/certificate.py", "pocket/proofs.py"),
+        ),
+        "one module encrypts, one signs what a child is shown, two know a phone and are known",
     ),
     "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
     "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
@@ -367,6 +382,21 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/server.py", "switchboard.control.socket.serve_requests"): "as above",
     ("daemon/server.py", "switchboard.daemon.control.DaemonControl"): "as above",
     ("daemon/control.py", "switchboard.daemon.page.serve_page"): "few daemons serve a page",
+    **{
+        ("daemon/desk/home_notices.py", f"switchboard.{name}"): "few homes name a way to be told"
+        for name in (
+            *("pocket.notices.courier.Courier", "pocket.notices.notifier.Notifier"),
+            *("pocket.notices.senders.sender_for", "pocket.notices.ways.Way"),
+            *("pocket.notices.ways.read_way", "pocket.serving_note.url_for_phones"),
+            "daemon.control.DaemonControl",
+        )
+    },
+    **{
+        ("cli/verbs/consent/approvals.py", f"switchboard.cli.verbs.parts.approving.{name}"): (
+            "few have a device, and it takes HTTP and ciphers"
+        )
+        for name in ("device_list.device_list", "phone_serving.serve_phones")
+    },
     ("daemon/control.py", "switchboard.daemon.desk.reports.CommandReports"): "as above",
     ("daemon/control.py", "switchboard.daemon.desk.reports.ServedFolder"): "as above",
     ("daemon/control.py", "switchboard.daemon.desk.services.STARTING"): "as above",

@@ -6,11 +6,7 @@ the cookie of a visit and the key of its page, and nothing of it runs in a frame
 
 import asyncio
 import os
-from collections.abc import MutableMapping
-from functools import cache
-from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +24,12 @@ from switchboard.surface.http.exchange import (
     Send,
     closing,
 )
+from switchboard.surface.http.own_pages import (
+    check_method,
+    check_own_page,
+    guarded,
+    reply_file,
+)
 from switchboard.surface.http.routes import ControlRoutes
 from switchboard.web.stream import EventStream, Follow
 from switchboard.web.visits import VISIT_S, Visits
@@ -38,12 +40,6 @@ from switchkit.platform.ports import connected_user
 KEY_HEADER = "x-switchboard-page"
 _API = "/page/api/"
 _FILES = os.path.join(os.path.dirname(__file__), "files")
-_KINDS = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
 # What the page asks. Calls of tools, secrets and the daemon's own end are not among it.
 _OFFERED = frozenset(
     {
@@ -56,26 +52,6 @@ _MOST_LOGIN_BYTES = 4_096
 _MOST_STREAMS = 64
 _KEEP_ALIVE_S = 10.0
 _ROOT = 0
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
-        *("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"),
-        "require-trusted-types-for 'script'",
-    )
-)
-_ALWAYS = tuple(
-    (name.encode(), value.encode())
-    for name, value in {
-        "content-security-policy": _POLICY,
-        "x-frame-options": "DENY",
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cross-origin-opener-policy": "same-origin",
-        "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    }.items()
-)
 _UNKEPT = ((b"cache-control", b"no-store"),)
 
 
@@ -100,12 +76,7 @@ class PageSite:
         self.stream = EventStream(follow)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_guarded(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_ALWAYS]
-            await send(message)
-
-        exchange = Exchange(scope, receive, send_guarded)
+        exchange = Exchange(scope, receive, guarded(send))
         try:
             await self._serve(exchange)
         except Refusal as refusal:
@@ -121,7 +92,7 @@ class PageSite:
 
     def check(self, exchange: Exchange) -> None:
         """Let a visitor pass who is logged in, or raise Refusal."""
-        self._check_page(exchange)
+        check_own_page(exchange)
         key = exchange.header(KEY_HEADER) or ""
         if not self._visits.holds(self._cookie_of(exchange), key):
             raise Refusal(401, "this page is not logged in: type `switchboard open`")
@@ -139,27 +110,19 @@ class PageSite:
             await self._login(exchange)
         elif path == "/page/logout":
             self.check(exchange)
-            _check_method(exchange, "POST")
+            check_method(exchange, "POST")
             gone = f"{self._cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
             await exchange.reply(HttpReply(204, headers=((b"set-cookie", gone.encode()),)))
         elif path == "/page/events":
             self.check(exchange)
-            _check_method(exchange, "GET")
+            check_method(exchange, "GET")
             await self._follow(exchange)
         else:
-            _check_method(exchange, "GET")
-            await self._file(exchange, path.removeprefix("/") or "index.html")
-
-    def _check_page(self, exchange: Exchange) -> None:
-        """Whoever asks is our page: a browser says so, of what changes something always."""
-        if exchange.method != "GET" and exchange.header("origin") is None:
-            raise Refusal(403, "a request that changes something must say its `Origin`")
-        if exchange.header("sec-fetch-site") not in (None, "same-origin"):
-            raise Refusal(403, "only the page itself may ask this")
+            await reply_file(exchange, _FILES)
 
     async def _login(self, exchange: Exchange) -> None:
-        self._check_page(exchange)
-        _check_method(exchange, "POST")
+        check_own_page(exchange)
+        check_method(exchange, "POST")
         if media_type(exchange.header("content-type") or "") != JSON_TYPE:
             raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
         body = await exchange.body(_MOST_LOGIN_BYTES, self._bodies)
@@ -220,28 +183,3 @@ class PageSite:
             place = None if batch is None else batch.place
             if batch is not None:
                 await exchange.event((batch.body,), stream.name_of(batch.place))
-
-    async def _file(self, exchange: Exchange, name: str) -> None:
-        found = _files().get(name)
-        if found is None:
-            raise Refusal(404, "there is no such page")
-        kind = _KINDS[name.rpartition(".")[2]]
-        headers = ((b"cache-control", b"no-cache"),)
-        await exchange.reply(HttpReply(HTTPStatus.OK, (found,), headers, media_type=kind))
-
-
-def _check_method(exchange: Exchange, method: str) -> None:
-    if exchange.method != method:
-        headers = ((b"allow", method.encode()),)
-        raise Refusal(405, "this method is not offered", headers=headers)
-
-
-@cache
-def _files() -> dict[str, bytes]:
-    """Every file of the page by its name; there are few, and they are small."""
-    found: dict[str, bytes] = {}
-    for entry in os.scandir(_FILES):
-        if entry.name.rpartition(".")[2] in _KINDS:
-            with open(entry.path, "rb") as file:
-                found[entry.name] = file.read()
-    return found

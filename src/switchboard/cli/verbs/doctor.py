@@ -20,6 +20,7 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import rule_by_name
 from switchboard.cli.verbs.parts.doctor.deep import StartedServer, start_servers
 from switchboard.cli.verbs.parts.doctor.login_shell import about_path
+from switchboard.cli.verbs.parts.doctor.notices import about_notices
 from switchboard.cli.verbs.parts.doctor.own_servers import about_open_secrets
 from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
 from switchboard.cli.verbs.parts.doctor.slow import about_calls
@@ -174,6 +175,7 @@ def _look(request: CommandRequest) -> DoctorReport:
         findings += about_open_secrets(places)
         findings += about_calls(settings)
         findings += _about_rules(settings)
+        findings += about_notices(settings, request)
         findings += _about_sandbox(settings)
         if any(each.limits and each.sandbox_profile != "none" for each in settings.servers):
             findings += about_groups(places_from(dict(request.environ)))

@@ -14,7 +14,7 @@ from switchboard.control.status import NoticeStatus
 from switchboard.core.events import Event, NoticeFailed
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.pocket.notices.notice import Notice
+from switchboard.pocket.notices.question_notice import QuestionNotice
 from switchboard.pocket.notices.senders import Sender
 from switchboard.pocket.notices.ways import Way
 
@@ -32,12 +32,12 @@ class Courier:
         self.way = way
         self._sender = sender
         self._tell = tell
-        self._waiting: deque[Notice] = deque(maxlen=_MOST_WAITING)
+        self._waiting: deque[QuestionNotice] = deque(maxlen=_MOST_WAITING)
         self._sending: dict[str, asyncio.Task[None]] = {}
         self._tasks = TaskSet()
         self.status = NoticeStatus(way=way.kind, number=way.number)
 
-    def put(self, notice: Notice) -> None:
+    def put(self, notice: QuestionNotice) -> None:
         """Have it told of soon."""
         self._waiting.append(notice)
         self._go_on()
@@ -61,12 +61,12 @@ class Courier:
             self._sending[notice.id] = task
             task.add_done_callback(lambda _, ended=notice.id: self._ended(ended))
 
-    def _next(self) -> Notice:
+    def _next(self) -> QuestionNotice:
         if len(self._waiting) > _ONE_BY_ONE:
             count = len(self._waiting)
             last = self._waiting[-1]
             self._waiting.clear()
-            return Notice(count=count, expires_at=last.expires_at)
+            return QuestionNotice(count=count, expires_at=last.expires_at)
         return self._waiting.popleft()
 
     def _ended(self, notice: str) -> None:
@@ -74,7 +74,7 @@ class Courier:
         # The set lets go of it in the same turn of the loop.
         asyncio.get_running_loop().call_soon(self._go_on)
 
-    async def _send(self, notice: Notice) -> None:
+    async def _send(self, notice: QuestionNotice) -> None:
         if notice.expires_at <= time.time():
             return
         try:

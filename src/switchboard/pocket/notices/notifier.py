@@ -8,7 +8,7 @@ from switchboard.control.status import NoticeStatus
 from switchboard.core.questions import Question
 from switchboard.pocket.answer_tokens import AnswerTokens
 from switchboard.pocket.notices.courier import Courier
-from switchboard.pocket.notices.notice import notice_of
+from switchboard.pocket.notices.question_notice import notice_of
 from switchboard.pocket.notices.ways import Way
 
 

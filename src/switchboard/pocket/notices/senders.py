@@ -15,7 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.oauth.addresses import AddressRules
 from switchboard.oauth.http.guarded_web import GuardedWeb
-from switchboard.pocket.notices.notice import Notice
+from switchboard.pocket.notices.question_notice import QuestionNotice
 from switchboard.pocket.notices.ways import Way
 from switchboard.procs.run import ProcessRun
 from switchboard.procs.spawn import SpawnSpec
@@ -41,7 +41,7 @@ Refuse = Callable[[str], Awaitable[None]]
 class Sender(Protocol):
     """One way to tell somebody."""
 
-    async def send(self, notice: Notice, /) -> None:
+    async def send(self, notice: QuestionNotice, /) -> None:
         """Tell it. Raises a fault, whose words hold no address."""
         ...
 
@@ -72,7 +72,7 @@ class WebSender:
         self._web = GuardedWeb(rules, environ)
         self._headers = {"authorization": _authorization(way.login)} if way.login else {}
 
-    async def send(self, notice: Notice, /) -> None:
+    async def send(self, notice: QuestionNotice, /) -> None:
         body = msgspec.json.encode(
             _published(self._way.topic, notice) if self._way.kind == "ntfy" else notice.fields()
         )
@@ -100,7 +100,7 @@ class CommandSender:
         self._environ = environ
         self._reaper = reaper
 
-    async def send(self, notice: Notice, /) -> None:
+    async def send(self, notice: QuestionNotice, /) -> None:
         try:
             words = (*shlex.split(self._line), notice.title, notice.text)
         except ValueError:
@@ -122,7 +122,7 @@ class DesktopSender:
         self._reaper = reaper
         self._refuse = refuse
 
-    async def send(self, notice: Notice, /) -> None:
+    async def send(self, notice: QuestionNotice, /) -> None:
         """Show it. With a button this lasts until it is closed, so whoever sends need not wait."""
         shown = (notice.title, notice.text)
         if notice.id:
@@ -164,7 +164,7 @@ async def _ran(
     return end.status, end.stdout
 
 
-def _published(topic: str, notice: Notice) -> dict[str, object]:
+def _published(topic: str, notice: QuestionNotice) -> dict[str, object]:
     """A message as ntfy takes it."""
     links = {"Answer": notice.answer_url, "Deny": notice.deny_url}
     actions = [

@@ -39,7 +39,7 @@ class Access(Struct, frozen=True, kw_only=True):
             raise Refusal(401, "a bearer token is required", headers=_CHALLENGE)
 
 
-def check_names(exchange: Exchange, hosts: AbstractSet[str]) -> None:
+def check_names(exchange: Exchange, hosts: AbstractSet[str], scheme: str = "http") -> None:
     """Let a request pass that calls us by one of these names, and comes from no other page.
 
     Raises Refusal.
@@ -54,7 +54,7 @@ def check_names(exchange: Exchange, hosts: AbstractSet[str]) -> None:
     if host not in hosts:
         raise Refusal(421, "this server is not reached under this `Host`")
     origin = exchange.header("origin")
-    if origin is not None and origin.lower() not in {f"http://{name}" for name in hosts}:
+    if origin is not None and origin.lower() not in {f"{scheme}://{name}" for name in hosts}:
         raise Refusal(403, "pages of this `Origin` may not call this server")
 
 

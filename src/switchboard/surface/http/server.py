@@ -54,7 +54,12 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def served(
-    surface: ServedApp, listening: socket.socket, bounds: Bounds | None = None
+    surface: ServedApp,
+    listening: socket.socket,
+    bounds: Bounds | None = None,
+    *,
+    # A file with a key and its certificate, for HTTPS.
+    certificate: str | None = None,
 ) -> AsyncGenerator[None]:
     """Serve the surface on the socket for as long as the block runs."""
     heads = UnfinishedHeads(bounds or Bounds(connections=most_connections()))
@@ -74,6 +79,8 @@ async def served(
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
+        ssl_certfile=certificate,
+        ssl_keyfile=certificate,
     )
     server = _Server(config)
     async with TaskSet() as tasks:

@@ -42,9 +42,10 @@ from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 T = TypeVar("T")
 
-_ACTIONS = ("list", "show", "approve", "deny", "watch", "rules")
+_ACTIONS = ("list", "show", "approve", "deny", "watch", "rules", "serve", "devices")
 _NEED_ID = frozenset({"show", "approve", "deny"})
-_MAY_HAVE_ID = _NEED_ID | {"rules"}
+_MAY_HAVE_ID = _NEED_ID | {"rules", "devices"}
+_MAY_BE_REMOVED = ("rules", "devices")
 # What can be pressed while watching.
 _FOR_A_CALL = {
     "y": "y: this call",
@@ -61,14 +62,21 @@ USAGE = Usage(
     summary="Answer what clients want to do, and look at tools that have changed.",
     words=(
         Word(name="ACTION", about="what to do", choices=_ACTIONS, optional=True),
-        Word(name="ID", about="a question, a changed tool or a rule", optional=True, is_name=True),
+        Word(
+            name="ID",
+            about="a question, a tool, a rule or a device",
+            optional=True,
+            is_name=True,
+        ),
     ),
     options=(
         Option(name="session", about="approve: every call of this tool until the session ends"),
         Option(name="always", about="approve: for good; deny: the same, where it is about a host"),
         Option(name="yes", about="approve: do not ask whether you are sure"),
         Option(name="all", about="list: those that were decided within a day, too"),
-        Option(name="remove", about="rules: take the rule of this id back"),
+        Option(name="remove", about="rules, devices: take the one of this id back"),
+        Option(name="listen", value="ADDRESS", about="serve: on this private address, for phones"),
+        Option(name="pair", about="serve: show a code that registers another device"),
         Option(name="tools", about="rules: ask the servers for their tools, and say which ask"),
     ),
     details=(
@@ -83,6 +91,8 @@ USAGE = Usage(
         "switchboard approvals watch",
         "switchboard approvals rules --tools",
         "switchboard approvals rules k3f9x2mq --remove",
+        "switchboard approvals serve --listen 192.168.1.20",
+        "switchboard approvals devices",
     ),
 )
 
@@ -103,10 +113,23 @@ def run(request: CommandRequest) -> Report:
         ).watch()
     if action == "rules":
         return ruled(request, wanted)
+    if action in ("serve", "devices"):
+        return _about_devices(request, action, wanted)
     found = _waiting(request, wanted)
     if action == "show":
         return _shown(found)
     return _decide(request, found, wanted, approves=action == "approve")
+
+
+def _about_devices(request: CommandRequest, action: str, wanted: str) -> Report:
+    # Few have one, and it takes HTTP and ciphers.
+    if action == "devices":
+        from switchboard.cli.verbs.parts.approving.device_list import device_list  # noqa: PLC0415
+
+        return device_list(request, wanted)
+    from switchboard.cli.verbs.parts.approving.phone_serving import serve_phones  # noqa: PLC0415
+
+    return serve_phones(request, request.arguments.one("listen") or "")
 
 
 def names(request: CommandRequest) -> Iterator[str]:
@@ -156,13 +179,22 @@ def _check(request: CommandRequest, action: str, wanted: str) -> None:
         raise UsageError(
             "`--always` belongs to `approve` and `deny`", "switchboard approvals --help"
         )
-    if action == "rules" and bool(wanted) != arguments.has("remove"):
-        raise UsageError("`rules` takes an id with `--remove`", "switchboard approvals rules")
-    owners = {"session": "approve", "yes": "approve", "all": "list"}
-    owners |= {"remove": "rules", "tools": "rules"}
+    if action in _MAY_BE_REMOVED and bool(wanted) != arguments.has("remove"):
+        raise UsageError(
+            f"`{action}` takes an id with `--remove`", f"switchboard approvals {action}"
+        )
+    if action == "serve" and not arguments.one("listen"):
+        raise UsageError(
+            "`serve` needs the address of this computer in your own network",
+            "switchboard approvals serve --listen 192.168.1.20",
+        )
+    owners = {"session": ("approve",), "yes": ("approve",), "all": ("list",), "tools": ("rules",)}
+    owners |= {"remove": _MAY_BE_REMOVED, "listen": ("serve",), "pair": ("serve",)}
     for option, owner in owners.items():
-        if arguments.has(option) and action != owner:
-            raise UsageError(f"`--{option}` belongs to `{owner}`", "switchboard approvals --help")
+        if arguments.has(option) and action not in owner:
+            raise UsageError(
+                f"`--{option}` belongs to `{owner[0]}`", "switchboard approvals --help"
+            )
 
 
 def _listed(found: WaitingApprovals) -> Report:

@@ -15,7 +15,7 @@ _COLUMNS = 60
 _MINUTE = 60
 
 
-class Notice(Struct, frozen=True, kw_only=True):
+class QuestionNotice(Struct, frozen=True, kw_only=True):
     """One message. No value of an argument is in it, unless the home wants the detail."""
 
     # The question, as a person may type it; empty where several wait.
@@ -76,13 +76,13 @@ class Notice(Struct, frozen=True, kw_only=True):
         return found | {name: value for name, value in more.items() if value}
 
 
-def notice_of(question: Question, *, with_detail: bool) -> Notice:
+def notice_of(question: Question, *, with_detail: bool) -> QuestionNotice:
     """What is told of a question, without a way to answer it."""
     detail = ""
     if with_detail:
         first = question.brief or question.exactly or question.arguments
         detail = cleaned_line(first, _MOST_LETTERS)
-    return Notice(
+    return QuestionNotice(
         id=question.id,
         tool=question.tool,
         server=question.facts.server or question.suite,
