@@ -74,11 +74,11 @@ async def visitor(workspace: Workspace) -> AsyncGenerator[tuple[Visitor, Json]]:
 
 @asynccontextmanager
 async def waiting_call(
-    workspace: Workspace, name: str = "writes"
+    workspace: Workspace, name: str = "writes", *words: str
 ) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
     """A call of another program that waits for a person, and the id of its question."""
     process = await asyncio.create_subprocess_exec(
-        *(*ANOTHER, *workspace.command("call", name)),
+        *(*ANOTHER, *workspace.command("call", name, *words)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -11,7 +11,10 @@ WayKind = Literal["desktop", "ntfy", "webhook", "command"]
 _NTFY = "https://ntfy.sh"
 _TOPIC = r"[-_A-Za-z0-9]{1,64}"
 # Unencrypted to this machine alone.
-_WEB = r"(?:https://|http://(?:127\.0\.0\.1|localhost|\[::1\])(?=[:/]))"
+_WEB = (
+    r"(?:https://"
+    r"|http://(?:[^\s/@]+@)?(?:127\.0\.0\.1|localhost|\[::1\])(?=[:/])(?![^/]*@))"
+)
 # What an item may look like, for whoever reads the configuration.
 PATTERN = (
     rf"desktop|ntfy:(?:{_TOPIC}|{_WEB}[^\s/]+/{_TOPIC}|{_WEB}\S+/{_TOPIC})"

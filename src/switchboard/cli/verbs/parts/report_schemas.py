@@ -11,8 +11,12 @@ import msgspec
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.table import VERBS, loaded
 
-# What clients launch does without them, so its module does not load them.
-_LATE = ("switchboard.cli.verbs.parts.auth.reports",)
+# What clients launch, and most commands, do without them, so their modules do not load them.
+_LATE = (
+    "switchboard.cli.verbs.parts.auth.reports",
+    "switchboard.cli.verbs.parts.approving.phone_serving",
+    "switchboard.cli.verbs.parts.approving.device_list",
+)
 
 
 def report_schemas() -> dict[str, dict[str, Any]]:
