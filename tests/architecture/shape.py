@@ -400,6 +400,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("daemon/control.py", "switchboard.daemon.desk.reports.CommandReports"): "as above",
     ("daemon/control.py", "switchboard.daemon.desk.reports.ServedFolder"): "as above",
     ("daemon/control.py", "switchboard.daemon.desk.services.STARTING"): "as above",
+    ("daemon/control.py", "switchboard.daemon.desk.run_replies.reply"): "as above",
     ("daemon/control.py", "switchboard.daemon.desk.services.LocalServices"): "as above",
     **{
         (f"providers/agents/{place}.py", f"switchboard.providers.agents.servers.{name}"): why

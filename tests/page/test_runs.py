@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from agents.real_codex import configure, playing
+from cli.commands import switchboard
 from page.visiting import PATIENCE, opened
 from support.chromium import Browser
 from support.daemons import shim, under_way
@@ -68,3 +69,51 @@ async def test_the_button_stops_what_runs(workspace: Workspace, browser: Browser
         await tab.until_text("Everything was stopped.")
         async with asyncio.timeout(PATIENCE):
             assert "a person has stopped every call" in str(await call)
+
+
+async def test_a_run_that_has_ended_goes_on_once_a_person_has_agreed(
+    workspace: Workspace, browser: Browser
+) -> None:
+    configure(workspace, unconfined=True)
+    config = workspace.home / "config.toml"
+    guarded = config.read_text("utf-8").replace("guard = false", "guard = true")
+    workspace.config_toml(guarded, scope="home")
+    with playing(workspace, say("first words"), say("second words")):
+        async with shim(workspace):
+            report = await asyncio.to_thread(opened, workspace)
+            tab = await browser.page(report["link"])
+            await tab.until_text("switchboard-tests 1")
+            process = await asyncio.create_subprocess_exec(
+                *workspace.command(*RUN),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=workspace.root,
+                env=workspace.env,
+            )
+            assert process.stderr is not None
+            async with asyncio.timeout(PATIENCE):
+                asked = (await process.stderr.readline()).decode().split()[-1]
+                words = ("approvals", "approve", asked, "--yes")
+                done = await asyncio.to_thread(switchboard, workspace, *words, apart=True)
+                assert done.code == 0, done.err
+                await process.communicate()
+            assert process.returncode == 0
+            await tab.click('nav a[href="#runs"]')
+            await tab.click('td a[href^="#runs/"]')
+            await tab.until_text("first words")
+            await tab.click("[aria-label='What to do next']")
+            await tab.type("now say more")
+            await tab.enter()
+            await tab.until("document.title === '(1) Switchboard'")
+            await tab.click('nav a[href="#queue"]')
+            await tab.until_text("now say more")
+            await tab.picture("queue-reply")
+            await tab.press("a")
+            await tab.type(report["code"])
+            await tab.enter()
+            await tab.until_text("Approved.")
+            await tab.click('nav a[href="#runs"]')
+            await tab.until_text("now say more")
+            await tab.click('td a[href^="#runs/"]')
+            await tab.until_text("second words")

@@ -167,9 +167,10 @@ class Tab:
 
     async def click(self, selector: str) -> None:
         """Press the left button in the middle of an element."""
-        await self.until(f"!!document.querySelector({json.dumps(selector)})")
-        place = await self.value(
+        # In one step: between two the page may be drawn anew.
+        place = await self.until(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            "if (!e) return null;"
             "e.scrollIntoView({block: 'center'});"
             "const b = e.getBoundingClientRect();"
             "return [b.x + b.width / 2, b.y + b.height / 2]; })()"

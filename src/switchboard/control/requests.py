@@ -184,6 +184,13 @@ class RunSteerRequest(ControlRequest, frozen=True, kw_only=True, tag="run-steer"
     text: str
 
 
+class RunReplyRequest(ControlRequest, frozen=True, kw_only=True, tag="run-reply"):
+    """The next task in the conversation of a run that has ended. Whoever has to agree is asked."""
+
+    id: str
+    text: str
+
+
 class EgressRequest(ControlRequest, frozen=True, kw_only=True, tag="egress"):
     """What one server with chosen hosts reached and was refused, or all of them."""
 
@@ -317,6 +324,7 @@ AnyRequest = (
     | RunEventsRequest
     | RunCancelRequest
     | RunSteerRequest
+    | RunReplyRequest
     | VaultUnlockRequest
     | VaultLockRequest
     | EgressRequest

@@ -37,7 +37,7 @@ class ChosenAccount(Struct, frozen=True):
 
 
 # Ways in of single commands of Switchboard itself: each is a session of one call, by no model.
-COMMAND_VIAS = frozenset({"cli", "http-control"})
+COMMAND_VIAS = frozenset({"cli", "http-control", "page"})
 
 
 class ChosenTree(Struct, frozen=True):

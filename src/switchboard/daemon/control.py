@@ -53,6 +53,7 @@ from switchboard.control.requests import (
     ResultRequest,
     RunCancelRequest,
     RunEventsRequest,
+    RunReplyRequest,
     RunsRequest,
     RunSteerRequest,
     ServicesRequest,
@@ -164,16 +165,15 @@ class DaemonControl:
                 return await self._decisions.waiting(request)
             case DecideRequest():
                 return await self._whole(self._decide(request))
-            case OfferRequest():
-                self._check_socket("tokens are not handed out over HTTP")
-                return await offered(request, self._state.answer_tokens, self._guard.approvals)
-            case TokenAnswerRequest():
-                self._check_socket("tokens are not taken over HTTP")
+            case OfferRequest() | TokenAnswerRequest():
+                self._check_socket("tokens are neither given nor taken over HTTP")
                 return await self._whole(self._by_token(request))
             case AuditRequest() | AuditAfterRequest() | VerifyRequest():
                 return await audit_answer(self._guard.audit, request)
             case RunCancelRequest() | RunSteerRequest():
                 return await self._whole(run_answer(self._runs, request))
+            case RunReplyRequest():
+                return await self._whole(self._reply(request))
             case RunsRequest() | RunEventsRequest():
                 return await run_answer(self._runs, request)
             case VaultUnlockRequest():
@@ -280,8 +280,10 @@ class DaemonControl:
         with suppress(Fault):
             await self._by_token(TokenAnswerRequest(token=token, approves=False))
 
-    async def _by_token(self, request: TokenAnswerRequest) -> Decision:
+    async def _by_token(self, request: OfferRequest | TokenAnswerRequest) -> Struct:
         tokens = self._state.answer_tokens
+        if isinstance(request, OfferRequest):
+            return await offered(request, tokens, self._guard.approvals)
         return await answered(request, tokens, self._decisions, Approver.of(self._pid))
 
     def _check_socket(self, message: str, hint: str = "") -> None:
@@ -351,6 +353,11 @@ class DaemonControl:
     @property
     def _runs(self) -> "RunService":
         return self._state.shared_children.runs(self._state.places.home)
+
+    async def _reply(self, request: RunReplyRequest) -> Nothing:
+        from switchboard.daemon.desk.run_replies import reply  # noqa: PLC0415 - as above
+
+        return await reply(tuple(self._state.boards), self._runs, request)
 
     @property
     def _decisions(self) -> Decisions:

@@ -12,7 +12,7 @@ from switchboard.results.room import UNBOUNDED, UNKNOWN, Room, room_of
 # The tool that reads what is kept.
 READ_RESULT = "read_result"
 # What has no model behind it gets whole results: a command, and a program of the control API.
-_FOR_PEOPLE = frozenset({"cli", "http-control"})
+_FOR_PEOPLE = frozenset({"cli", "http-control", "page"})
 # Hosts that put long results into files of their own, which their models read and search with the
 # tools of the host; by how their name begins. Tried with the real ones: tests/e2e.
 _KEEPING_HOSTS = ("claude-code",)

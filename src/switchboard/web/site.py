@@ -44,8 +44,8 @@ _FILES = os.path.join(os.path.dirname(__file__), "files")
 _OFFERED = frozenset(
     {
         *("status", "child", "logs", "approvals", "decide", "calls"),
-        *("audit", "audit-after", "verify", "runs", "run", "run-cancel", "run-steer", "egress"),
-        *("report", "services", "stop-calls"),
+        *("audit", "audit-after", "verify", "runs", "run", "run-cancel", "run-steer"),
+        *("run-reply", "egress", "report", "services", "stop-calls"),
     }
 )
 _MOST_LOGIN_BYTES = 4_096

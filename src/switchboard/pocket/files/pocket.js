@@ -36,10 +36,10 @@ function shown(text) {
   return [...nodes, text.slice(from)].filter((node) => node !== "");
 }
 
-function say(text) {
+function say(text, ms = 12000) {
   said.replaceChildren(h("p", {}, text));
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => said.replaceChildren(), 12000);
+  say.timer = setTimeout(() => said.replaceChildren(), ms);
 }
 
 // The key of this phone, in a place that only pages of this address can open.
@@ -91,6 +91,20 @@ const asDevice = (word, body, ...words) => signed(word, { ...body, device: own.i
 
 const span = (seconds) => (seconds < 120 ? `${Math.max(0, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`);
 
+// A time that goes on by itself: since, where it is below zero, else until.
+function ticking(seconds) {
+  const element = document.createElement("span");
+  element.dataset.at = performance.now() + seconds * 1000;
+  element.textContent = span(Math.abs(seconds));
+  return element;
+}
+setInterval(() => {
+  for (const each of document.querySelectorAll("[data-at]")) {
+    const left = (Number(each.dataset.at) - performance.now()) / 1000;
+    each.textContent = span(each.textContent && each.nextSibling?.textContent.startsWith(" left") ? left : -left);
+  }
+}, 1000);
+
 function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 }
@@ -107,7 +121,7 @@ function question(it, tokens) {
   const buttons = h("div", { class: "row" });
   const card = h("article", { "aria-label": `${it.tool} of ${it.server}` },
     h("h2", {}, it.server && it.server !== it.tool ? `${it.server}.${it.tool}` : it.tool),
-    h("p", { class: "dim" }, it.client ? `${it.client} in ` : "in ", it.workspace, `, asked ${span(it.age_s)} ago, ${span(it.left_s)} left`),
+    h("p", { class: "dim" }, it.client ? `${it.client} in ` : "in ", it.workspace, ", asked ", ticking(-it.age_s), " ago, ", ticking(it.left_s), " left"),
     it.risk ? h("p", { class: it.risk === "high" ? "bad" : "warn" }, `${it.risk} risk`) : "",
     it.prompt ? [h("pre", { tabindex: "0", "aria-label": "the question" }, it.prompt.join("\n")), compared(it), h("details", {}, h("summary", {}, "All arguments"), h("pre", { tabindex: "0" }, pretty(it.arguments)))]
       : h("p", {}, "What exactly it would do is shown to registered devices only."),
@@ -161,7 +175,7 @@ function registration(why) {
         const told = await signed("pair", { code: code.value, name: name.value, key }, pair.privateKey, code.value);
         await remember({ id: told.device, name: told.name, key: pair.privateKey });
         await recall();
-        say("This phone is registered.");
+        say("This phone is registered.", 4000);
         await begin();
       } catch (error) { say(error.message); }
     } }, h("label", {}, "Code", code), h("label", {}, "What to call it", name), h("div", { class: "row" }, h("button", { class: "main" }, "Register"))));

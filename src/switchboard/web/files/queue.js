@@ -35,13 +35,16 @@ function earlier(question) {
     && each.question.facts.server === question.facts.server && each.question.id !== question.id);
 }
 
+// What a person sees of a question: the digest is of one session, and another may ask the same.
+const looks = ({ exactly, arguments: given, facts: { runs, cwd, account } }) => JSON.stringify([exactly, given, runs, cwd, account]);
+
 function before(question) {
   const past = earlier(question);
   if (!past.length) return "";
   const last = past[past.length - 1].question;
-  const today = past.filter((each) => (each.answer?.at ?? 0) > new Date().setHours(0, 0, 0, 0) / 1000).length;
-  const same = past.filter((each) => each.question.digest === question.digest).length;
-  const said = same ? `Same as ${same} that you approved` : `You approved ${past.length} other ${past.length === 1 ? "call" : "calls"} of this tool, ${today} of them today`;
+  const today = past.filter((each) => (each.answer?.at ?? 0) > new Date().setHours(0, 0, 0, 0) / 1000);
+  const same = today.filter((each) => looks(each.question) === looks(question)).length;
+  const said = same ? `Same as ${same} that you approved today` : `You approved ${past.length} other ${past.length === 1 ? "call" : "calls"} of this tool, ${today.length} of them today`;
   const lines = same ? [] : difference(pretty(last.arguments), pretty(question.arguments)).filter(([sign]) => sign !== " ");
   return [h("p", { class: same ? "good" : "dim" }, said), lines.length ? [h("h4", {}, "Other arguments than in the latest of them"), diffBlock(lines)] : ""];
 }

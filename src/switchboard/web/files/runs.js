@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { diffBlock, facts, h, moment, span, sureButton, table } from "./dom.js";
-import { doing, refresh } from "./state.js";
+import { doing, refresh, say } from "./state.js";
 
 const WAIT_S = 15;
 const ENDED = new Set(["completed", "failed", "cancelled"]);
@@ -96,11 +96,28 @@ function header(run, head) {
       ["waits for", run.approval_id ? h("a", { href: "#queue" }, `your answer ${run.approval_id}`) : ""], ["answer", run.output]]));
 }
 
+// The next task in its conversation: a new run, and a question about it first.
+function replyForm(run) {
+  const input = h("input", { type: "text", size: "40", "aria-label": "What to do next" });
+  const send = h("button", { "data-act": "reply" }, "Go on with it");
+  return h("form", { class: "row", onsubmit: async (event) => {
+    event.preventDefault();
+    if (!input.value.trim()) return;
+    send.disabled = true;
+    say("It is asked for. What has to be agreed to is in the queue now.");
+    await doing(() => ask("run-reply", { id: run.id, text: input.value }), "The run went on.");
+    send.disabled = false;
+    input.value = "";
+    refresh("runs", 0);
+  } }, input, send);
+}
+
 function actions(run, act) {
   const before = act.querySelector("input");
-  if (before && before === document.activeElement && !ENDED.has(run.state)) return;
+  if (before && before === document.activeElement && act.dataset.ended === String(ENDED.has(run.state))) return;
+  act.dataset.ended = ENDED.has(run.state);
   if (ENDED.has(run.state)) {
-    act.replaceChildren(h("span", { class: "dim" }, "Go on with it in a terminal: ", h("code", {}, `switchboard runs reply ${run.id} 'what to do next'`)));
+    act.replaceChildren(replyForm(run));
     return;
   }
   const input = h("input", { type: "text", size: "40", "aria-label": "More input for the run" });
