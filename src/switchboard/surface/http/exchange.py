@@ -69,6 +69,7 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
+        self._more: Headers = ()
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.local_address: tuple[str, int | None] | None = scope.get("server")
@@ -134,6 +135,10 @@ class Exchange:
 
     # Response
 
+    def add_headers(self, headers: Headers) -> None:
+        """Have these in the response, whatever it is."""
+        self._more = (*self._more, *headers)
+
     async def reply(self, reply: HttpReply) -> None:
         """Send a whole response."""
         size = sum(memoryview(part).nbytes for part in reply.parts)
@@ -170,7 +175,8 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-        start = {"type": "http.response.start", "status": status, "headers": headers}
+        whole = [*headers, *self._more]
+        start = {"type": "http.response.start", "status": status, "headers": whole}
         await self._send(start)
 
     async def _write(self, parts: Parts) -> None:

@@ -1,5 +1,7 @@
 // The control API of the daemon, and the stream of what happens there.
 
+import { setClock } from "./dom.js";
+
 const KEY = "switchboard-page-key";
 const SILENCE_MS = 25000;
 
@@ -21,6 +23,7 @@ async function post(path, body) {
   } catch {
     throw new Refused(0, "the daemon does not answer", "switchboard open");
   }
+  setClock(Number(answer.headers.get("x-switchboard-now")));
   const text = await answer.text();
   const told = text ? JSON.parse(text) : {};
   if (answer.ok) return told;

@@ -1,7 +1,7 @@
 // Calls: what runs now and what ended, as a strip of time and as a table; one call in full.
 
 import { ask } from "./api.js";
-import { bytes, clock, facts, h, keyed, moment, s, span, table } from "./dom.js";
+import { bytes, clock, facts, h, keyed, moment, now, s, span, table } from "./dom.js";
 import { doing, known, refresh } from "./state.js";
 
 const AT_ONCE = 200;
@@ -12,14 +12,14 @@ let last = AT_ONCE;
 let calls = [];
 let open = "";
 
-const took = (call) => (call.ended_at || Date.now() / 1000) - call.came_at;
+const took = (call) => (call.ended_at || now()) - call.came_at;
 const isGood = (call) => call.state === "ok";
 const kindOf = (call) => (!call.ended_at ? "warn" : isGood(call) ? "good" : "bad");
 const outcomeOf = (call) => (!call.ended_at ? "running" : isGood(call) ? "ok" : "failed");
 const serverOf = (call) => call.suite || call.tool;
 
 function filtered() {
-  const since = wanted.minutes ? Date.now() / 1000 - wanted.minutes * 60 : 0;
+  const since = wanted.minutes ? now() - wanted.minutes * 60 : 0;
   return calls.filter((each) => (!wanted.server || serverOf(each) === wanted.server) && each.came_at >= since && (!wanted.outcome || outcomeOf(each) === wanted.outcome));
 }
 
@@ -62,7 +62,7 @@ function make() {
 
 // When calls came and how long they took, the latest at the right.
 function strip(items) {
-  const from = Math.min(...items.map((each) => each.came_at)), to = Date.now() / 1000;
+  const from = Math.min(...items.map((each) => each.came_at)), to = now();
   const x = (at) => ((at - from) / Math.max(to - from, 1)) * WIDE;
   const bars = items.slice(-400).map((each) => {
     const long = Math.max(took(each), 0.001);

@@ -3,6 +3,12 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu;
 const SVG = "http://www.w3.org/2000/svg";
 
+// The clock of the daemon, in seconds: that of this machine's browser may be set meanwhile, or be
+// another machine's. Told anew with each answer.
+let ahead = 0;
+export const now = () => Date.now() / 1000 + ahead;
+export const setClock = (seconds) => { if (seconds > 0) ahead = seconds - Date.now() / 1000; };
+
 const codeOf = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 const isPlain = (letter) => letter === "\n" || letter === "\t";
 
@@ -119,7 +125,7 @@ export function moment(at, mode = "age") {
 }
 
 function retime(element) {
-  const away = Date.now() / 1000 - Number(element.dataset.at);
+  const away = now() - Number(element.dataset.at);
   const said = element.dataset.mode === "left" ? (away < 0 ? `${Math.ceil(-away)} s left` : "over") : whole(Math.max(1, Math.floor(away)));
   if (element.textContent !== said) element.textContent = said;
 }

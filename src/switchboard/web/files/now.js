@@ -1,7 +1,7 @@
 // Now: who is connected, what runs behind it, and what waits.
 
 import { ask } from "./api.js";
-import { bytes, h, keyed, moment, sureButton, table } from "./dom.js";
+import { bytes, h, keyed, moment, now as clockNow, sureButton, table } from "./dom.js";
 import { doing, isWaiting, known, refresh } from "./state.js";
 
 const MOST_ERROR = 200;
@@ -90,7 +90,7 @@ function make() {
 }
 
 // Ages go on by themselves: only what is new makes a new row.
-const steady = (items) => items.map(({ age_s, ...each }) => ({ ...each, began: Math.round((Date.now() / 1000 - age_s) / 2) * 2 }));
+const steady = (items) => items.map(({ age_s, ...each }) => ({ ...each, began: Math.round((clockNow() - age_s) / 2) * 2 }));
 
 function show() {
   const services = known("services")?.report?.services ?? [];

@@ -1,7 +1,7 @@
 // Queue: everything that waits for a person, and the answers to it.
 
 import { ask } from "./api.js";
-import { diffBlock, difference, facts, h, keyed, mark, moment } from "./dom.js";
+import { diffBlock, difference, facts, h, keyed, mark, moment, now } from "./dom.js";
 import { doing, isWaiting, known, refresh, say } from "./state.js";
 
 const YES = new Set(["approved", "consumed"]);
@@ -42,7 +42,7 @@ function before(question) {
   const past = earlier(question);
   if (!past.length) return "";
   const last = past[past.length - 1].question;
-  const today = past.filter((each) => (each.answer?.at ?? 0) > new Date().setHours(0, 0, 0, 0) / 1000);
+  const today = past.filter((each) => (each.answer?.at ?? 0) > new Date(now() * 1000).setHours(0, 0, 0, 0) / 1000);
   const same = today.filter((each) => looks(each.question) === looks(question)).length;
   const said = same ? `Same as ${same} that you approved today` : `You approved ${past.length} other ${past.length === 1 ? "call" : "calls"} of this tool, ${today.length} of them today`;
   const lines = same ? [] : difference(pretty(last.arguments), pretty(question.arguments)).filter(([sign]) => sign !== " ");

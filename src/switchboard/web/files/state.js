@@ -1,7 +1,7 @@
 // What is known, when it is asked for again, and what is said to whoever looks.
 
 import { ask, Refused } from "./api.js";
-import { h } from "./dom.js";
+import { h, now } from "./dom.js";
 
 // How long changes are gathered before one question is asked about all of them.
 const GATHER_MS = { approvals: 20, status: 150, calls: 400, runs: 150 };
@@ -79,5 +79,5 @@ async function quietly(work) {
   }
 }
 
-export const isWaiting = (posted) => posted.state === "pending" && posted.question.expires_at > Date.now() / 1000;
+export const isWaiting = (posted) => posted.state === "pending" && posted.question.expires_at > now();
 
