@@ -17,6 +17,7 @@ Follow = Callable[[Callable[[str], None]], Callable[[], None]]
 
 _KEPT = 2_000
 _TOGETHER_S = 0.05
+_SOON_S = 0.005
 # A page that is loaded again finds its place, and the daemon does not write events for nobody.
 _LINGERS_S = 60.0
 
@@ -39,6 +40,7 @@ class EventStream:
         self._era = ""
         self._news = asyncio.Event()
         self._is_waking = False
+        self._woke_at = 0.0
         self._latest = (0, Batch(0, b"[]"))
         self._forget: Callable[[], None] | None = None
         self._leaving: asyncio.TimerHandle | None = None
@@ -107,9 +109,12 @@ class EventStream:
         self._place += 1
         if not self._is_waking:
             self._is_waking = True
-            asyncio.get_running_loop().call_later(_TOGETHER_S, self._wake)
+            # What comes alone is told at once, and what comes in crowds together.
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(loop.time() + _SOON_S, self._woke_at + _TOGETHER_S), self._wake)
 
     def _wake(self) -> None:
         self._is_waking = False
+        self._woke_at = asyncio.get_running_loop().time()
         news, self._news = self._news, asyncio.Event()
         news.set()

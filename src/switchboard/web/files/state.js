@@ -3,8 +3,9 @@
 import { ask, Refused } from "./api.js";
 import { h, now } from "./dom.js";
 
-// How long changes are gathered before one question is asked about all of them.
-const GATHER_MS = { approvals: 20, status: 150, calls: 400, runs: 150 };
+// How often a topic is asked for at most. What changes after a while of rest is asked for at once.
+const GATHER_MS = { approvals: 40, status: 150, calls: 300, runs: 150 };
+const SOON_MS = 5;
 
 const said = document.getElementById("said");
 const facts = {};
@@ -56,12 +57,13 @@ const asked = {
 
 // Ask for a topic again: at once if nobody has asked lately, and never twice at a time.
 export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
-  const state = (waiting[topic] ??= { timer: 0, busy: false, again: false });
+  const state = (waiting[topic] ??= { timer: 0, busy: false, again: false, asked: -Infinity });
   if (state.busy) { state.again = true; return; }
   if (state.timer) return;
   state.timer = setTimeout(async () => {
     state.timer = 0;
     state.busy = true;
+    state.asked = performance.now();
     try {
       if (asked[topic]) facts[topic] = await quietly(asked[topic]) ?? facts[topic];
       await frame.changed(topic);
@@ -69,7 +71,7 @@ export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
       state.busy = false;
       if (state.again) { state.again = false; refresh(topic); }
     }
-  }, within);
+  }, Math.max(within && SOON_MS, state.asked + within - performance.now()));
 }
 
 async function quietly(work) {
