@@ -13,9 +13,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"core"},
     "config": {"core"},
     "procs": {"core"},
+    "postgres": {"core"},
     "audit": {"core"},
     "vault": {"core"},
-    "approvals": {"core"},
+    "approvals": {"core", "postgres"},
     "results": {"core"},
     # A repeat is bound to the same things as an approval.
     "receipts": {"core", "approvals:digest"},
@@ -197,6 +198,7 @@ THIRD_PARTY = {
         "one module encrypts, and one signs what a child is shown",
     ),
     "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
+    "psycopg": Outsider(("postgres/*",), "one package speaks to the database of a team"),
     "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }
