@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"core"},
     "procs": {"core"},
     "postgres": {"core"},
-    "audit": {"core"},
+    "audit": {"core", "postgres"},
     "vault": {"core"},
     "approvals": {"core", "postgres"},
     "results": {"core"},

@@ -34,6 +34,8 @@ _SETTINGS = {
     # A gateway that was stopped in the middle must not hold up the others.
     "idle_in_transaction_session_timeout": f"{_STATEMENT_S}s",
     "client_min_messages": "warning",
+    # Whatever somebody has set for the database: what was told to be kept is kept.
+    "synchronous_commit": "on",
 }
 _GREETING = "SELECT extract(epoch FROM clock_timestamp()) AS now" + (  # noqa: S608 - all bound
     ", set_config(%s, %s, false)" * len(_SETTINGS)
@@ -86,19 +88,20 @@ class PostgresDatabase:
         with self._failing():
             return self._connected().execute(_spelled(query), values).rowcount
 
-    def change_many(self, query: str, rows: Sequence[Sequence[Any]], /) -> None:
-        """One statement for many rows, sent together."""
-        with self._failing(), self._connected().cursor() as cursor:
-            cursor.executemany(_spelled(query), rows)
-
     @contextlib.contextmanager
     def together(self, *, lasting: bool = False) -> Generator[None]:
         """As `core.sql.Sql.together`, one after the other over every machine."""
-        del lasting  # every commit of a server that was not told otherwise is
+        del lasting  # every commit is
+        with self.transaction():
+            self.rows("SELECT pg_advisory_xact_lock(?)", self._part.lock)
+            yield
+
+    @contextlib.contextmanager
+    def transaction(self) -> Generator[None]:
+        """Let several statements be one, beside those of others."""
         self.change("BEGIN")
         self._depth += 1
         try:
-            self.rows("SELECT pg_advisory_xact_lock(?)", self._part.lock)
             yield
             self.change("COMMIT")
         except BaseException:
