@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A repeat is bound to the same things as an approval.
     "receipts": {"core", "approvals:digest"},
     "engines": {"core", "config", "procs"},
-    "runs": {"core", "engines"},
+    "runs": {"core", "engines", "postgres"},
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
     "pipeline": {"core", "results"},
     "directory": {"core"},

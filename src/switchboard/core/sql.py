@@ -25,10 +25,18 @@ class Sql(Protocol):
         """Change rows at once, or as part of `together`. Gives how many."""
         ...
 
-    def together(self, *, lasting: bool = False) -> AbstractContextManager[None]:
+    def together(self, *, lasting: bool = False, over: str = "") -> AbstractContextManager[None]:
         """Let several reads and changes be one, which nobody sees half of, one after the other.
 
         A `lasting` one is on the disk afterwards, also where others may be undone by a power cut.
+        With a name in `over`, only those wait for each other that hold the same.
+        """
+        ...
+
+    def hold(self, name: str, /) -> None:
+        """Inside `together`: wait for those that hold a name, and hold it to the end as well.
+
+        Whoever needs all and a name begins with `together` of all.
         """
         ...
 

@@ -49,11 +49,6 @@ class Part(Struct, frozen=True):
     name: str
     steps: tuple[str, ...]
 
-    @property
-    def lock(self) -> int:
-        """What those hold who change several things of it as one."""
-        return int.from_bytes(f"sb:{self.name}".encode().ljust(8)[:8], "big") >> 1
-
 
 class Outdated(Exception):
     """The tables of a part are of another version than this program knows."""
@@ -89,12 +84,19 @@ class PostgresDatabase:
             return self._connected().execute(_spelled(query), values).rowcount
 
     @contextlib.contextmanager
-    def together(self, *, lasting: bool = False) -> Generator[None]:
+    def together(self, *, lasting: bool = False, over: str = "") -> Generator[None]:
         """As `core.sql.Sql.together`, one after the other over every machine."""
         del lasting  # every commit is
         with self.transaction():
-            self.rows("SELECT pg_advisory_xact_lock(?)", self._part.lock)
+            self.hold(over)
             yield
+
+    def hold(self, name: str, /) -> None:
+        """As `core.sql.Sql.hold`; without a name it is everything of this part."""
+        # Of two names with one number both wait, which is slower and not wrong.
+        self.rows(
+            "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", f"{self._part.name}\n{name}"
+        )
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:
