@@ -15,7 +15,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "procs": {"core"},
     "postgres": {"core"},
     "audit": {"core", "postgres"},
-    "vault": {"core"},
+    "vault": {"core", "postgres"},
     "approvals": {"core", "postgres"},
     "results": {"core"},
     # A repeat is bound to the same things as an approval.
