@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "approvals": {"core", "postgres"},
     "results": {"core"},
     # A repeat is bound to the same things as an approval.
-    "receipts": {"core", "approvals:digest"},
+    "receipts": {"core", "postgres", "approvals:digest"},
     "engines": {"core", "config", "procs"},
     "runs": {"core", "engines", "postgres"},
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
-    "oauth": {"core", "wire", "children:schema", "children:http"},
+    "oauth": {"core", "wire", "postgres", "children:schema", "children:http"},
     # Behind a port of `procs`; it dials as children do.
     "egress": {"core", "wire", "procs", "children:http"},
     "providers": {
