@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from support.canaries import leaks_below
 from support.measuring import measured_or_not
+from support.postgres import Cluster
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
 from support.requirements_record import Record, summary
 
@@ -121,3 +122,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(config), "requirement-recorder")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[Cluster]:
+    """A real PostgreSQL, started by the first test that needs one."""
+    cluster = Cluster()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.remove()

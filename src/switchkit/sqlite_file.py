@@ -42,12 +42,14 @@ class SqliteFile:
             return self._connection.execute(query, values).rowcount
 
     @contextlib.contextmanager
-    def together(self, *, lasting: bool = False) -> Generator[None]:
+    def together(self, *, lasting: bool = False, over: str = "") -> Generator[None]:
         """Let several reads and changes be one, which no other process sees half of.
 
         A `lasting` one is on the disk afterwards, with all that came before it: a power cut does
-        not undo it. Others outlive the end of the process only.
+        not undo it. Others outlive the end of the process only. A file has one writer at a time,
+        whatever it is `over`.
         """
+        del over
         if lasting != self._is_lasting:
             self.change(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
             self._is_lasting = lasting
@@ -59,6 +61,9 @@ class SqliteFile:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+
+    def hold(self, name: str, /) -> None:
+        """Inside `together` nobody else writes, so there is nobody to wait for."""
 
     def version(self) -> tuple[int, int]:
         """Another value once something has changed: by another process, or through here."""

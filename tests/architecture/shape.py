@@ -13,14 +13,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": {"core"},
     "config": {"core"},
     "procs": {"core"},
-    "audit": {"core"},
-    "vault": {"core"},
-    "approvals": {"core"},
+    "postgres": {"core"},
+    "audit": {"core", "postgres"},
+    "vault": {"core", "postgres"},
+    "approvals": {"core", "postgres"},
     "results": {"core"},
     # A repeat is bound to the same things as an approval.
-    "receipts": {"core", "approvals:digest"},
+    "receipts": {"core", "postgres", "approvals:digest"},
     "engines": {"core", "config", "procs"},
-    "runs": {"core", "engines"},
+    "runs": {"core", "engines", "postgres"},
     "models": {"core", "engines", "children:http", "wire:http_hosts"},
     "pipeline": {"core", "results"},
     "directory": {"core"},
@@ -28,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sandbox": {"core", "config", "procs"},
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
-    "oauth": {"core", "wire", "children:schema", "children:http"},
+    "oauth": {"core", "wire", "postgres", "children:schema", "children:http"},
     # Behind a port of `procs`; it dials as children do.
     "egress": {"core", "wire", "procs", "children:http"},
     "providers": {
@@ -212,6 +213,7 @@ THIRD_PARTY = {
         "one module encrypts, one signs what a child is shown, two know a phone and are known",
     ),
     "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
+    "psycopg": Outsider(("postgres/*",), "one package speaks to the database of a team"),
     "dbos": Outsider(("runs/dbos_engine.py",), "one module makes runs last"),
     "uvloop": Outsider(("daemon/*",), "the daemon chooses the loop"),
 }

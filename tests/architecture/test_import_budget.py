@@ -23,6 +23,7 @@ LOADED_LATER = {
     "jsonschema_rs": "only a call with arguments needs it",
     "keyring": "as `cryptography`",
     "mcp": "the SDK is a partner in tests",
+    "psycopg": "only a team has a database",
     "pydantic": "values are structs",
     "sqlalchemy": "as `dbos`",
     "sqlite3": "only approvals, the audit log and runs need it",

@@ -13,6 +13,7 @@ _NOT_OURS = "one of its files is a link, or belongs to somebody else"
 _LOCKED = "another process holds it"
 _REFUSED = "the disk refuses it"
 _NO_KEY = "its key file holds no key"
+_AWAY = "its database cannot be used"
 
 _BY_ERRNO = {
     errno.ENOSPC: _FULL,
@@ -36,8 +37,13 @@ _HINTS = {
     _NOT_OURS: "look at `audit` and `state` in the home of Switchboard: they must be yours alone",
     _LOCKED: "a stopped process of Switchboard may hold it: `switchboard status`, then call again",
     _REFUSED: "look at the disk: its space, its limits, its health",
+    _AWAY: "switchboard doctor --db",
     _NO_KEY: "move `state/audit.key` out of the home of Switchboard; the log will note that",
 }
+
+
+class LogAway(Exception):
+    """The database of the log cannot be used now; says why, for the log of the process."""
 
 
 def explained(error: Exception) -> str:
@@ -47,6 +53,8 @@ def explained(error: Exception) -> str:
             return _NOT_OURS
         case KeyUnusable():
             return _NO_KEY
+        case LogAway():
+            return _AWAY
         case OSError():
             return _BY_ERRNO.get(error.errno or 0, error.strerror or "it failed")
         case sqlite3.Error():

@@ -85,6 +85,9 @@ class AuditLog:
             self._forget()
             raise
 
+    def idle(self) -> None:
+        """There is nothing to be done."""
+
     def close(self) -> None:
         """Let go of every file."""
         self._forget()

@@ -65,13 +65,19 @@ def verify(paths: AuditPaths, *, expect: AuditMark | None = None) -> Verificatio
             return found
 
 
-class _Walk:
-    """One pass over every segment."""
+class ChainWalk:
+    """One pass over the records of a chain, wherever they lie."""
 
     def __init__(
-        self, paths: AuditPaths, key: AuditKey | None, head: Head | None, expect: AuditMark | None
+        self,
+        key: AuditKey | None,
+        head: Head | None,
+        expect: AuditMark | None,
+        *,
+        start: bytes = NOTHING,
     ) -> None:
-        self._paths = paths
+        """`start` is what the first record holds on to."""
+        self._start = start
         self._key = key
         self._head = head
         self._expect = expect
@@ -87,81 +93,10 @@ class _Walk:
         self._head_is_met = False
         self._expected_is_met = False
         self._bad_seals = 0
-        self._kept = KeptCheck()
-        self._kept_records = 0
         self._vouching: list[Vouching] = []
 
-    def result(self, numbers: Sequence[int], kept: Sequence[int]) -> Verification:
-        """Walk through these segments, and the files of kept records."""
-        for number in kept:
-            self._kept_file(number)
-        for number in numbers:
-            self._segment(number, is_full=number != numbers[-1])
-        for finding in self._kept.findings(self._vouching, live=self._first):
-            self._find(finding.kind, finding.seq, finding.says)
-        self._judge_start()
-        self._judge_end()
-        if self._bad_seals > 1:
-            self._find(
-                "seal-invalid", 0, f"in all, {self._bad_seals} seals were not made with our key"
-            )
-        if self._expect is not None and not self._expected_is_met:
-            self._find(
-                "unexpected",
-                self._expect.seq,
-                "it does not have the hash that was noted elsewhere: the log was replaced by an"
-                " older or another one",
-            )
-        ahead = 0
-        if self._head is not None and self._head_is_met:
-            ahead = self._end.seq - self._head.seq
-        return Verification(
-            records=self._records,
-            segments=len(numbers),
-            first=self._first,
-            last=self._end.seq,
-            hash=self._end.hash.hex() if self._records else "",
-            ahead=ahead,
-            lost=self._lost,
-            kept=self._kept_records,
-            findings=tuple(self._findings),
-            more=self._more,
-        )
-
-    def _segment(self, number: int, *, is_full: bool) -> None:
-        try:
-            with SegmentReader(self._paths.segment(number)) as reader:
-                for row in reader.rows():
-                    self._row(row)
-                for problem in reader.problems(is_full=is_full):
-                    self._find("unguarded", 0, f"segment {number}: {problem}")
-        except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
-            self._find("unreadable", self._end.seq + 1, f"segment {number} cannot be read: {error}")
-
-    def _kept_file(self, number: int) -> None:
-        try:
-            with SegmentReader(self._paths.kept(number)) as reader:
-                for row in reader.rows():
-                    self._kept.see(row)
-                    self._kept_records += 1
-                    self._read_kept(row)
-                    self._meet_expected(row)
-        except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
-            self._find("unreadable", 0, f"file {number} of kept records cannot be read: {error}")
-
-    def _read_kept(self, row: AuditRow) -> None:
-        try:
-            body = _read_body(row.body)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return
-        if body.correlation_id != row.call:
-            self._find("edited", row.seq, "it is filed under another call")
-        if body.event == "audit.recovered":
-            self._find("recovered", row.seq, f"noticed when it was written: {body.note}")
-        elif body.event == "audit.retired":
-            self._kept.vouch(Vouching(row.seq, body.kept, body.kept_after))
-
-    def _row(self, row: AuditRow) -> None:
+    def see(self, row: AuditRow) -> None:
+        """The next record, as it lies there."""
         if not self._records:
             self._first, self._before = row.seq, row.prev
         elif row.seq != self._end.seq + 1:
@@ -218,8 +153,17 @@ class _Walk:
                 "its seal was not made with our key, or not for this record",
             )
 
+    def judge(self) -> None:
+        """That was the last one: whether it begins and ends where it should."""
+        self._judge_start()
+        self._judge_end()
+        if self._bad_seals > 1:
+            self._find(
+                "seal-invalid", 0, f"in all, {self._bad_seals} seals were not made with our key"
+            )
+
     def _judge_start(self) -> None:
-        if not self._records or (self._first == 1 and self._before == NOTHING):
+        if not self._records or (self._first == 1 and self._before == self._start):
             return
         start = AuditMark(seq=self._first - 1, hash=self._before.hex())
         if start not in self._retired:
@@ -247,6 +191,83 @@ class _Walk:
             self._findings.append(VerificationFinding(kind=kind, seq=seq, says=says))
         else:
             self._more += 1
+
+
+class _Walk(ChainWalk):
+    """One pass over every segment."""
+
+    def __init__(
+        self, paths: AuditPaths, key: AuditKey | None, head: Head | None, expect: AuditMark | None
+    ) -> None:
+        super().__init__(key, head, expect)
+        self._paths = paths
+        self._kept = KeptCheck()
+        self._kept_records = 0
+
+    def result(self, numbers: Sequence[int], kept: Sequence[int]) -> Verification:
+        """Walk through these segments, and the files of kept records."""
+        for number in kept:
+            self._kept_file(number)
+        for number in numbers:
+            self._segment(number, is_full=number != numbers[-1])
+        for finding in self._kept.findings(self._vouching, live=self._first):
+            self._find(finding.kind, finding.seq, finding.says)
+        self.judge()
+        if self._expect is not None and not self._expected_is_met:
+            self._find(
+                "unexpected",
+                self._expect.seq,
+                "it does not have the hash that was noted elsewhere: the log was replaced by an"
+                " older or another one",
+            )
+        ahead = 0
+        if self._head is not None and self._head_is_met:
+            ahead = self._end.seq - self._head.seq
+        return Verification(
+            records=self._records,
+            segments=len(numbers),
+            first=self._first,
+            last=self._end.seq,
+            hash=self._end.hash.hex() if self._records else "",
+            ahead=ahead,
+            lost=self._lost,
+            kept=self._kept_records,
+            findings=tuple(self._findings),
+            more=self._more,
+        )
+
+    def _segment(self, number: int, *, is_full: bool) -> None:
+        try:
+            with SegmentReader(self._paths.segment(number)) as reader:
+                for row in reader.rows():
+                    self.see(row)
+                for problem in reader.problems(is_full=is_full):
+                    self._find("unguarded", 0, f"segment {number}: {problem}")
+        except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
+            self._find("unreadable", self._end.seq + 1, f"segment {number} cannot be read: {error}")
+
+    def _kept_file(self, number: int) -> None:
+        try:
+            with SegmentReader(self._paths.kept(number)) as reader:
+                for row in reader.rows():
+                    self._kept.see(row)
+                    self._kept_records += 1
+                    self._read_kept(row)
+                    self._meet_expected(row)
+        except (SegmentDamaged, NotPrivate, OSError, sqlite3.Error) as error:
+            self._find("unreadable", 0, f"file {number} of kept records cannot be read: {error}")
+
+    def _read_kept(self, row: AuditRow) -> None:
+        try:
+            body = _read_body(row.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return
+        if body.correlation_id != row.call:
+            self._find("edited", row.seq, "it is filed under another call")
+        if body.event == "audit.recovered":
+            self._find("recovered", row.seq, f"noticed when it was written: {body.note}")
+        elif body.event == "audit.retired":
+            self._kept.vouch(Vouching(row.seq, body.kept, body.kept_after))
 
 
 def _unsealed(sealed: Tip, end: Tip) -> str:

@@ -8,7 +8,9 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -52,31 +54,39 @@ class _Waiting(Struct, eq=False):
     waiter: asyncio.Future[None] | None = None
 
 
-class AuditWriter:
-    """The writing half of the store. Its thread starts with the first record."""
+class GroupLog(Protocol):
+    """Where groups are written. Used by one thread."""
+
+    def write(self, entries: Sequence[Entry], /) -> None:
+        """Write a group; it is on disk when this returns. Raises an error that `errors` knows."""
+        ...
+
+    def idle(self) -> None:
+        """Called from time to time while nothing is to be written, and may write of itself."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class GroupWriter(ABC):
+    """The writing half of a store. Its thread starts with the first record."""
 
     def __init__(
         self,
-        paths: AuditPaths,
         *,
         tell: Callable[[Told], None] = lambda _: None,
-        segment_bytes: int | None = None,
-        segments_kept: int | None = None,
-        kept: KeptRecords | None = None,
         records_a_minute: int = RECORDS_A_MINUTE,
         patience_s: float = _PATIENCE_S,
+        idle_s: float | None = None,
     ) -> None:
-        self._paths = paths
+        """`idle_s` is how often the log is told that there is nothing to write, if at all."""
         self._tell_them = tell
         self._patience_s = patience_s
+        self._idle_s = idle_s
         self._timers: Timers[asyncio.Future[None]] | None = None
-        limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
-        self._log = AuditLog(
-            paths,
-            on_found=self._found,
-            kept=kept,
-            **{name: value for name, value in limits.items() if value is not None},
-        )
+        self._log = self._opened()
         self._floods = FloodWatch(most=records_a_minute)
         self._key: AuditKey | None = None
         # Taken by itself on the road of every call: the condition's own doors cost two frames each.
@@ -90,6 +100,14 @@ class AuditWriter:
         self._loop: asyncio.AbstractEventLoop | None = None
         # A daemon: a disk that never answers must not keep the program alive.
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+
+    @abstractmethod
+    def _opened(self) -> GroupLog:
+        """The log, before anything is written to it."""
+
+    @abstractmethod
+    def _found_key(self) -> AuditKey:
+        """The key, on the thread. Raises an error that `errors` knows."""
 
     # What callers see
 
@@ -116,7 +134,7 @@ class AuditWriter:
         # Only the thread may wait for a file.
         if self._key is None and threading.get_ident() == self._thread.ident:
             with contextlib.suppress(*_FAILURES):
-                self._key = ensure_key(self._paths)
+                self._key = self._found_key()
         return self._key.fingerprint(payload) if self._key is not None else ""
 
     def close(self) -> None:
@@ -159,7 +177,14 @@ class AuditWriter:
     # The thread
 
     def _run(self) -> None:
-        while group := self._next():
+        while True:
+            group = self._next()
+            if group is None:
+                with contextlib.suppress(Exception):
+                    self._log.idle()
+                continue
+            if not group:
+                break
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
             try:
@@ -170,10 +195,12 @@ class AuditWriter:
                 _answer(group, None)
         self._log.close()
 
-    def _next(self) -> list[_Waiting]:
+    def _next(self) -> list[_Waiting] | None:
+        """What is to be written; nothing at the end, `None` when there has long been nothing."""
         with self._news:
             while not self._waiting and not self._is_closing:
-                self._news.wait()
+                if not self._news.wait(self._idle_s):
+                    return None
             if not self._is_urgent and not self._is_closing:
                 self._news.wait_for(self._is_pressing, _RETRY_S if self._failing else _LINGER_S)
             group = self._waiting[:_MOST_IN_A_GROUP]
@@ -251,6 +278,33 @@ class AuditWriter:
         except RuntimeError:
             # The loop has ended, and with it everybody who would listen.
             return
+
+
+class AuditWriter(GroupWriter):
+    """Writes to the files of a home."""
+
+    def __init__(
+        self,
+        paths: AuditPaths,
+        *,
+        tell: Callable[[Told], None] = lambda _: None,
+        segment_bytes: int | None = None,
+        segments_kept: int | None = None,
+        kept: KeptRecords | None = None,
+        records_a_minute: int = RECORDS_A_MINUTE,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        self._paths = paths
+        self._kept = kept
+        limits = {"segment_bytes": segment_bytes, "segments_kept": segments_kept}
+        self._limits = {name: value for name, value in limits.items() if value is not None}
+        super().__init__(tell=tell, records_a_minute=records_a_minute, patience_s=patience_s)
+
+    def _opened(self) -> GroupLog:
+        return AuditLog(self._paths, on_found=self._found, kept=self._kept, **self._limits)
+
+    def _found_key(self) -> AuditKey:
+        return ensure_key(self._paths)
 
 
 def _made(make: Callable[[], AuditRecord]) -> AuditRecord:

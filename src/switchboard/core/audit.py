@@ -39,6 +39,14 @@ class AuditMark(Struct, frozen=True, kw_only=True):
     hash: str
 
 
+class AuditAnchor(Struct, frozen=True, kw_only=True):
+    """Where another chain of the log was seen to end."""
+
+    chain: str
+    seq: int
+    hash: str
+
+
 class AuditKept(Struct, frozen=True, kw_only=True):
     """Records that outlive their segment, and what vouches for them."""
 
@@ -112,6 +120,8 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     # What is kept of segments that were given up, and the last kept record that was given up too.
     kept: tuple[AuditKept, ...] = ()
     kept_after: int = 0
+    # Of a log in several chains: where the others ended when this was written.
+    anchors: tuple[AuditAnchor, ...] = ()
     # What Switchboard has to say, in its own words.
     note: str = ""
 

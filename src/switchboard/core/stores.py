@@ -7,6 +7,7 @@ from typing import Literal, Protocol, Self
 from msgspec import Struct
 
 from switchboard.core.audit import AuditMark, AuditRecord, AuditRow, Verification
+from switchboard.core.calls.receipts import KeptOutcome
 from switchboard.core.questions import Answer, Question
 
 ApprovalState = Literal["pending", "approved", "denied", "expired", "cancelled", "consumed"]
@@ -239,6 +240,37 @@ class AuditStore(Protocol):
 
     async def aclose(self) -> None:
         """Write what waits, and end. Bounded, whatever the disk does."""
+        ...
+
+
+class KeptResults(Protocol):
+    """Outcomes of calls that nobody has got, for a while and within bounds.
+
+    The methods block: call them on a thread. None of them fails; what cannot be kept is not, and
+    what cannot be read is not there.
+    """
+
+    # For how many seconds; 0 keeps nothing.
+    keep_s: float
+
+    def put(self, kept: KeptOutcome, /) -> bool:
+        """Keep an outcome. False when that is not possible, or not wanted."""
+        ...
+
+    def get(self, call_id: str, /) -> KeptOutcome | None:
+        """What a call came to, if it is kept and not over."""
+        ...
+
+    def drop(self, call_id: str, /) -> None:
+        """Somebody has got it."""
+        ...
+
+    def all(self) -> list[KeptOutcome]:
+        """Those that are kept, the oldest first, without what they answered."""
+        ...
+
+    def tidy(self) -> int:
+        """Let go of what is too old, and of the oldest of what is too much. Says what is left."""
         ...
 
 

@@ -11,6 +11,7 @@ from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.calls.receipts import Arrival, GaveUp, KeptOutcome, Receipt
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.stores import KeptResults
 from switchboard.receipts.claims import Claims
 from switchboard.receipts.identity import (
     Place,
@@ -36,9 +37,19 @@ _SWEEP_S = 600.0
 class CallBook:
     """What one process knows of calls; one for all boards of a daemon."""
 
-    def __init__(self, home: str, write: Write, *, outlives_clients: bool = False) -> None:
-        """With `outlives_clients` a call may go on when its client has left."""
-        self.files = ResultFiles(home)
+    def __init__(
+        self,
+        home: str,
+        write: Write,
+        *,
+        outlives_clients: bool = False,
+        files: KeptResults | None = None,
+    ) -> None:
+        """With `outlives_clients` a call may go on when its client has left.
+
+        `files` are kept in the place of those of the home.
+        """
+        self.files: KeptResults = files or ResultFiles(home)
         self._write = write
         self._outlives_clients = outlives_clients
         self.under_way: dict[str, Call] = {}

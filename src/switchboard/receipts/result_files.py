@@ -21,9 +21,9 @@ MOST_RESULTS = 200
 MOST_BYTES = 64 * 1024 * 1024
 # A larger result is not kept, only what became of its call.
 MOST_RESULT_BYTES = 8 * 1024 * 1024
-_MOST_HEAD_BYTES = 256 * 1024
+MOST_HEAD_BYTES = 256 * 1024
 _ENDING = ".json"
-_ID = re.compile(r"[0-9A-Za-z]{1,64}-[0-9]{1,12}")
+CALL_ID = re.compile(r"[0-9A-Za-z]{1,64}-[0-9]{1,12}")
 _read = msgspec.json.Decoder(KeptOutcome).decode
 
 
@@ -41,7 +41,7 @@ class ResultFiles:
         if path is None or self.keep_s <= 0:
             return False
         head = msgspec.json.encode(msgspec.structs.replace(kept, result=None))
-        if len(head) > _MOST_HEAD_BYTES:
+        if len(head) > MOST_HEAD_BYTES:
             return False
         try:
             make_private_folder(self._folder)
@@ -54,7 +54,7 @@ class ResultFiles:
 
     def get(self, call_id: str, /) -> KeptOutcome | None:
         path = self._path(call_id)
-        return self._found(path, MOST_RESULT_BYTES + _MOST_HEAD_BYTES) if path else None
+        return self._found(path, MOST_RESULT_BYTES + MOST_HEAD_BYTES) if path else None
 
     def drop(self, call_id: str, /) -> None:
         if path := self._path(call_id):
@@ -63,11 +63,11 @@ class ResultFiles:
 
     def all(self) -> list[KeptOutcome]:
         """Those that are kept, the oldest first, without what they answered."""
-        found = (self._found(path, _MOST_HEAD_BYTES) for _, _, path in self._files())
+        found = (self._found(path, MOST_HEAD_BYTES) for _, _, path in self._files())
         return [msgspec.structs.replace(each, result=None) for each in found if each is not None]
 
     def _path(self, call_id: str) -> str | None:
-        named = _ID.fullmatch(call_id)
+        named = CALL_ID.fullmatch(call_id)
         return os.path.join(self._folder, f"{call_id}{_ENDING}") if named else None
 
     def _found(self, path: str, most: int) -> KeptOutcome | None:

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from switchboard.approvals.queue import new_id
-from switchboard.approvals.store.database import Database
+from switchboard.core.sql import Sql
 from switchboard.core.stores import Held, PinKey
 
 
 class PinTable:
     """What each tool of each server says of itself, by the fingerprint of the server."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
+    def __init__(self, database: Sql, *, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
 
@@ -75,7 +75,10 @@ class PinTable:
         return {row["tool"]: (row["hash"], bool(row["is_whole"])) for row in rows}
 
     def wanted(self, held: Held, pid: int, began: int, /) -> None:
-        self._database.change("INSERT OR IGNORE INTO held_by VALUES (?, ?, ?)", held.id, pid, began)
+        self._database.change(
+            "INSERT INTO held_by (held_id, pid, began) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            *(held.id, pid, began),
+        )
 
     def clients(self, held: Held, /) -> list[tuple[int, int]]:
         rows = self._database.rows("SELECT pid, began FROM held_by WHERE held_id = ?", held.id)

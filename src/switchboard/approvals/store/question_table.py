@@ -1,6 +1,5 @@
 """The table of questions. Its methods are those of `core.stores.ApprovalStore`, on its thread."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable
 
@@ -15,9 +14,9 @@ from switchboard.approvals.queue import (
     STALE_S,
     TTL_S,
 )
-from switchboard.approvals.store.database import Database
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.questions import Answer, Question
+from switchboard.core.sql import Sql, SqlRow
 from switchboard.core.stores import ApprovalState, Owners, Posted
 
 _KEPT_S = 24 * 3600.0
@@ -47,7 +46,7 @@ _read_waiting = msgspec.json.Decoder(_Waiting).decode
 class QuestionTable:
     """Takes questions in, gives answers out, and lets each approval be used once."""
 
-    def __init__(self, database: Database, owners: Owners, *, clock: Callable[[], float]) -> None:
+    def __init__(self, database: Sql, owners: Owners, *, clock: Callable[[], float]) -> None:
         self._database = database
         self._owners = owners
         self._clock = clock
@@ -135,7 +134,7 @@ class QuestionTable:
     def recent(self) -> list[Posted]:
         with self._database.together():
             self._sweep()
-        return self._select("1")
+        return self._select("TRUE")
 
     def find(self, question_id: str, /) -> Posted | None:
         with self._database.together():
@@ -220,7 +219,8 @@ class QuestionTable:
             "SELECT DISTINCT owner_id FROM questions"
             " WHERE owner_id != '' AND (state = 'pending' OR state = 'approved')"
         )
-        for (owner,) in owners:
+        for row in owners:
+            owner: str = row["owner_id"]
             if self._owners.is_gone(owner):
                 self._database.change(
                     "UPDATE questions SET state = 'cancelled', decided_by = 'exit', decided_at = ?"
@@ -243,7 +243,7 @@ def _too_many(waiting: int, whose: str) -> Fault:
     )
 
 
-def _posted(row: sqlite3.Row) -> Posted:
+def _posted(row: SqlRow) -> Posted:
     state: ApprovalState = row["state"]
     answer = None
     if state != "pending":

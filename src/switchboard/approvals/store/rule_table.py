@@ -1,24 +1,24 @@
 """The table of lasting rules. Its methods are those of `core.stores.ApprovalStore`."""
 
-import sqlite3
-
-from switchboard.approvals.store.database import Database
+from switchboard.core.sql import Sql, SqlRow
 from switchboard.core.stores import LastingRule, PinKey
 
 
 class RuleTable:
     """Tools that need no further yes, each as it was when somebody said so."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Sql) -> None:
         self._database = database
 
     def add_rule(self, rule: LastingRule, /) -> None:
         key = rule.key
         # One rule for a tool: what it was before is not what was agreed to now.
         self._database.change(
-            "INSERT OR REPLACE INTO rules"
-            " (server, fingerprint, tool, hash, id, runs, made_at, made_by, chain)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO rules (server, fingerprint, tool, hash, id, runs, made_at, made_by, chain)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (server, fingerprint, tool) DO UPDATE SET hash = excluded.hash,"
+            " id = excluded.id, runs = excluded.runs, made_at = excluded.made_at,"
+            " made_by = excluded.made_by, chain = excluded.chain",
             *(key.server, key.fingerprint, key.tool, rule.definition, rule.id),
             *(rule.runs, rule.made_at, rule.made_by, rule.chain),
         )
@@ -38,7 +38,7 @@ class RuleTable:
         return self._database.change("DELETE FROM rules WHERE id = ?", rule_id) == 1
 
 
-def _rule(row: sqlite3.Row) -> LastingRule:
+def _rule(row: SqlRow) -> LastingRule:
     return LastingRule(
         id=row["id"],
         key=PinKey(row["server"], row["fingerprint"], row["tool"]),

@@ -1,6 +1,5 @@
 """The table of runs and their transcripts. Its methods are those of `RunStore`, on its thread."""
 
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.sql import Sql
 from switchboard.core.stores import Owners
 from switchboard.runs.run import ENDED, Run, RunEvent, RunSpec
-from switchboard.runs.store.database import RunDatabase
 from switchboard.runs.transcripts import MOST_BYTES, cut_mark, fitted, is_of_the_run
 
 # Whoever lost an answer asks again within minutes. Later the same words are a new wish.
@@ -25,9 +24,7 @@ _read_run = msgspec.json.Decoder(Run).decode
 class RunTable:
     """Takes runs in, changes them as long as they last, and gives each to one process."""
 
-    def __init__(
-        self, database: RunDatabase, owners: Owners, *, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, database: Sql, owners: Owners, *, clock: Callable[[], float]) -> None:
         self._database = database
         self._owners = owners
         self._clock = clock
@@ -42,15 +39,16 @@ class RunTable:
             self._database.change(
                 "INSERT INTO runs (id, workspace, request_key, may_write, state, is_delivered,"
                 " created_at, ended_at, owner, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(run.id, spec.workspace, spec.request_key, spec.may_write, run.state),
-                *(run.is_delivered, run.created_at, run.ended_at, self._owners.own()),
+                *(run.id, spec.workspace, spec.request_key, int(spec.may_write), run.state),
+                *(int(run.is_delivered), run.created_at, run.ended_at, self._owners.own()),
                 msgspec.json.encode(run),
             )
+            self._note_searched(run)
         return run
 
     def update(self, run_id: str, /, **changes: Any) -> Run:
         ends = changes.get("state") in ENDED
-        with self._database.together(lasting=ends):
+        with self._database.together(lasting=ends, over=run_id):
             run = self._known(run_id)
             if run.has_ended:
                 changes = {key: value for key, value in changes.items() if key == "is_delivered"}
@@ -87,13 +85,15 @@ class RunTable:
         return [
             (run, row["request_key"], row["owner"])
             for row in rows
-            if (run := _readable(row["run"])) is not None
+            if (run := readable_run(row["run"])) is not None
         ]
 
     def _owned(self, run: Run, spec: RunSpec) -> Run:
         """The run of a request that was sent again, which belongs to who sent it last."""
         if run.spec.owner == spec.owner:
             return run
+        self._database.hold(run.id)
+        run = self._known(run.id)
         own = replace(run.spec, owner=spec.owner, request_key=spec.request_key)
         self._database.change(
             "UPDATE runs SET request_key = ? WHERE id = ?", spec.request_key, run.id
@@ -102,7 +102,7 @@ class RunTable:
 
     def get(self, run_id: str, /) -> Run | None:
         found = self._database.rows("SELECT run FROM runs WHERE id = ?", run_id)
-        return _readable(found[0]["run"]) if found else None
+        return readable_run(found[0]["run"]) if found else None
 
     def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         rows = self._database.rows(
@@ -110,7 +110,7 @@ class RunTable:
             workspace,
             last,
         )
-        return [run for row in rows if (run := _readable(row["run"])) is not None]
+        return [run for row in rows if (run := readable_run(row["run"])) is not None]
 
     def unfinished(self, *, workspace: str = "") -> list[Run]:
         return self._select(f"{_UNFINISHED} AND ? IN ('', workspace)", workspace)
@@ -124,14 +124,15 @@ class RunTable:
             workspace,
             thread_id,
         )
-        return _readable(rows[0]["run"]) if rows else None
+        return readable_run(rows[0]["run"]) if rows else None
 
     def conversations(self) -> set[str]:
         rows = self._database.rows(
-            f"SELECT id, {_MEMBER}'$.spec.conversation'), {_MEMBER}'$.spec.replies_to')"  # noqa: S608 - ours
-            f" FROM runs WHERE {_IS_JSON} UNION ALL SELECT id, '', '' FROM runs"
+            f"SELECT id, {_MEMBER}'$.spec.conversation') AS began,"  # noqa: S608 - ours
+            f" {_MEMBER}'$.spec.replies_to') AS replied FROM runs WHERE {_IS_JSON}"
+            " UNION ALL SELECT id, '', '' FROM runs"
         )
-        return {name for row in rows for name in row if name}
+        return {row[name] for row in rows for name in ("id", "began", "replied") if row[name]}
 
     def sweep(self, before: float, /) -> int:
         with self._database.together():
@@ -143,6 +144,7 @@ class RunTable:
 
     def claim(self, run_id: str, /, *, alone: bool) -> Run | None:
         with self._database.together(lasting=True):
+            self._database.hold(run_id)
             found = self._database.rows(
                 "SELECT run FROM runs WHERE id = ? AND state = 'queued' AND owner = ?",
                 run_id,
@@ -175,13 +177,14 @@ class RunTable:
 
     def abandoned(self) -> list[Run]:
         owners = self._database.rows(f"SELECT DISTINCT owner FROM runs WHERE {_UNFINISHED}")  # noqa: S608 - ours
-        gone = [owner for (owner,) in owners if self._owners.is_gone(owner)]
+        gone = [row["owner"] for row in owners if self._owners.is_gone(row["owner"])]
         return [
             run for owner in gone for run in self._select(f"{_UNFINISHED} AND owner = ?", owner)
         ]
 
     def adopt(self, run_id: str, /, **changes: Any) -> Run | None:
         with self._database.together(lasting=True):
+            self._database.hold(run_id)
             found = self._database.rows(
                 f"SELECT run, owner FROM runs WHERE id = ? AND {_UNFINISHED}",  # noqa: S608 - ours
                 run_id,
@@ -211,21 +214,22 @@ class RunTable:
 
     def append(self, run_id: str, data: str, /) -> RunEvent:
         at = self._clock()
-        with self._database.together():
+        with self._database.together(over=run_id):
             found = self._database.rows(
                 "SELECT events, bytes, is_cut FROM runs WHERE id = ?", run_id
             )
             if not found:
                 raise unknown_run(run_id)
-            number, size, is_cut = found[0]
+            number, size, is_cut = (found[0][name] for name in ("events", "bytes", "is_cut"))
             data = fitted(data)
             # What the run itself did is short, and tells how it ended.
             if size + len(data) > MOST_BYTES and not is_of_the_run(data):
                 if is_cut:
                     return RunEvent(run_id=run_id, number=number, at=at, data=data)
-                data, is_cut = cut_mark(MOST_BYTES), True
+                data, is_cut = cut_mark(MOST_BYTES), 1
             self._database.change(
-                "INSERT INTO events VALUES (?, ?, ?, ?)", run_id, number + 1, at, data
+                "INSERT INTO events (run_id, number, at, data) VALUES (?, ?, ?, ?)",
+                *(run_id, number + 1, at, data),
             )
             self._database.change(
                 "UPDATE runs SET events = ?, bytes = ?, is_cut = ? WHERE id = ?",
@@ -239,7 +243,10 @@ class RunTable:
             run_id,
             after,
         )
-        return [RunEvent(run_id=run_id, number=each, at=at, data=data) for each, at, data in rows]
+        return [
+            RunEvent(run_id=run_id, number=row["number"], at=row["at"], data=row["data"])
+            for row in rows
+        ]
 
     # Rows
 
@@ -253,23 +260,29 @@ class RunTable:
         run = replace(run, **changes)
         self._database.change(
             "UPDATE runs SET state = ?, is_delivered = ?, ended_at = ?, run = ? WHERE id = ?",
-            *(run.state, run.is_delivered, run.ended_at, msgspec.json.encode(run), run.id),
+            *(run.state, int(run.is_delivered), run.ended_at, msgspec.json.encode(run), run.id),
         )
+        self._note_searched(run)
         return run
+
+    def _note_searched(self, run: Run) -> None:
+        """Keep what is searched for inside a run, where the database cannot look into it."""
 
     def _select(self, condition: str, *values: Any) -> list[Run]:
         return [run for run, _ in self._select_owned(condition, *values)]
 
     def _select_owned(self, condition: str, *values: Any) -> list[tuple[Run, str]]:
         """Runs with their owners. One that cannot be read keeps nobody from the others."""
-        rows: list[sqlite3.Row] = self._database.rows(
+        rows = self._database.rows(
             f"SELECT run, owner FROM runs WHERE {condition} ORDER BY number",  # noqa: S608 - ours
             *values,
         )
-        return [(run, row["owner"]) for row in rows if (run := _readable(row["run"])) is not None]
+        return [
+            (run, row["owner"]) for row in rows if (run := readable_run(row["run"])) is not None
+        ]
 
 
-def _readable(data: bytes) -> Run | None:
+def readable_run(data: bytes) -> Run | None:
     """A run as it is kept; nothing if another version, or a broken disk, wrote it."""
     try:
         return _read_run(data)

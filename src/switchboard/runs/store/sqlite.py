@@ -1,87 +1,25 @@
 """Runs in SQLite: one private file of the home, one connection on one thread."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable
 
-from switchboard.core.loop.worker_thread import WorkerThread
-from switchboard.runs.store.database import RunDatabase, unusable
+from switchboard.core.stores import Owners
+from switchboard.runs.store.database import RunDatabase
 from switchboard.runs.store.run_table import RunTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CoroutineType
-
-    from switchboard.core.stores import Owners
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from switchboard.runs.store.table_runs import OpenRuns, TableRuns
 
 
-class _Opened(NamedTuple):
-    database: RunDatabase
-    table: RunTable
-
-
-def _on_thread(
-    method: Callable[Concatenate[RunTable, P], T],
-) -> Callable[Concatenate[SqliteRuns, P], CoroutineType[Any, Any, T]]:
-    async def run(self: SqliteRuns, *args: P.args, **more: P.kwargs) -> T:
-        return await self.run(lambda table: method(table, *args, **more))
-
-    return run
-
-
-class SqliteRuns:
+class SqliteRuns(TableRuns):
     """The `RunStore` of a home. The file is opened by the first who asks."""
-
-    add = _on_thread(RunTable.add)
-    update = _on_thread(RunTable.update)
-    get = _on_thread(RunTable.get)
-    left = _on_thread(RunTable.left)
-    listed = _on_thread(RunTable.listed)
-    unfinished = _on_thread(RunTable.unfinished)
-    last_of_thread = _on_thread(RunTable.last_of_thread)
-    conversations = _on_thread(RunTable.conversations)
-    claim = _on_thread(RunTable.claim)
-    abandoned = _on_thread(RunTable.abandoned)
-    adopt = _on_thread(RunTable.adopt)
-    want_end = _on_thread(RunTable.want_end)
-    unwanted = _on_thread(RunTable.unwanted)
-    append = _on_thread(RunTable.append)
-    transcript = _on_thread(RunTable.transcript)
-    sweep = _on_thread(RunTable.sweep)
 
     def __init__(
         self, home: str, *, owners: Owners, clock: Callable[[], float] = time.time
     ) -> None:
+        super().__init__()
         self._home = home
         self._owners = owners
         self._clock = clock
-        self._opened: _Opened | None = None
-        self._worker = WorkerThread("runs")
-        self._is_closed = False
 
-    async def aclose(self) -> None:
-        self._is_closed = True
-        await self._worker.aclose(self._close)
-
-    async def run(self, work: Callable[[RunTable], T]) -> T:
-        """Work on the table, on its thread."""
-        if self._is_closed:
-            raise unusable("the store is closed")
-        return await self._worker.run(lambda: work(self._open()))
-
-    # On the thread
-
-    def _open(self) -> RunTable:
-        if self._opened is None:
-            database = RunDatabase(self._home)
-            self._opened = _Opened(database, RunTable(database, self._owners, clock=self._clock))
-        return self._opened.table
-
-    def _close(self) -> None:
-        if self._opened is not None:
-            self._opened.database.close()
-            self._opened = None
+    def _connected(self) -> OpenRuns:
+        database = RunDatabase(self._home)
+        return OpenRuns(database, RunTable(database, self._owners, clock=self._clock))

@@ -1,0 +1,129 @@
+"""Which processes of a team are alive: each says so from time to time, in a table.
+
+Time is that of the database, so that no clock of a machine counts.
+"""
+
+import secrets
+import socket
+import threading
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.postgres.address import DatabaseAddress
+from switchboard.postgres.database import Part, PostgresDatabase
+
+BEAT_S = 5.0
+# Who has said nothing for so long is taken for dead.
+LEASE_S = 60.0
+
+_MEMBERS = """
+CREATE TABLE members (
+    id TEXT PRIMARY KEY,
+    -- What it does, and where: for people.
+    role TEXT NOT NULL,
+    host TEXT NOT NULL,
+    began_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    beat_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+"""
+PRESENCE = Part("members", (_MEMBERS,))
+
+
+class Presence:
+    """This process among the others; to stores it is their `Owners`.
+
+    It beats on a thread of its own from `join` to `leave`. `is_gone` may be asked on any one other
+    thread.
+    """
+
+    def __init__(
+        self,
+        address: DatabaseAddress,
+        role: str,
+        *,
+        beat_s: float = BEAT_S,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        host = socket.gethostname()
+        self.id = f"{host}:{role}:{secrets.token_hex(8)}"
+        self._address = address
+        self._role = role
+        self._host = host
+        self._beat_s = beat_s
+        self._lease_s = lease_s
+        self._is_leaving = threading.Event()
+        self._beats: PostgresDatabase | None = None
+        self._asking: PostgresDatabase | None = None
+        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+
+    def join(self) -> None:
+        """Be known as alive from now on. Raises a fault."""
+        self._beat()
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Be known as gone from now on, as far as the database can be reached."""
+        self._is_leaving.set()
+        if self._thread.ident is not None:
+            self._thread.join(self._beat_s)
+        if self._asking is not None:
+            self._asking.close()
+
+    def own(self) -> str:
+        """The id of this process."""
+        return self.id
+
+    def is_gone(self, owner: str, /) -> bool:
+        """Whether an owner has not been heard of for the lease. False where nobody can tell."""
+        if owner == self.id or not owner:
+            return False
+        try:
+            if self._asking is None:
+                self._asking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+            return not self._asking.rows(
+                "SELECT 1 AS n FROM members WHERE id = ?"
+                " AND beat_at > now() - make_interval(secs => ?)",
+                *(owner, self._lease_s),
+            )
+        except Fault:
+            return False
+
+    def _run(self) -> None:
+        while not self._is_leaving.wait(self._beat_s):
+            try:
+                self._beat()
+            except Fault:
+                # The next one may reach it; until then the lease runs.
+                continue
+        try:
+            if self._beats is not None:
+                self._beats.change("DELETE FROM members WHERE id = ?", self.id)
+        except Fault:
+            # Others find out when the lease has ended.
+            return
+        finally:
+            if self._beats is not None:
+                self._beats.close()
+
+    def _beat(self) -> None:
+        if self._beats is None:
+            self._beats = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+        self._beats.change(
+            "INSERT INTO members (id, role, host) VALUES (?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET beat_at = now()",
+            *(self.id, self._role, self._host),
+        )
+        # Nobody asks for those any more.
+        self._beats.change(
+            "DELETE FROM members WHERE beat_at < now() - make_interval(secs => ?)",
+            24 * 3600.0,
+        )
+
+
+def _unknown(why: str) -> Fault:
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "database-unusable",
+        "the database cannot be used now",
+        hint="switchboard doctor --db",
+        private=why,
+    )
