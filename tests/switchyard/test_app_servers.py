@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from yardlab import Json, Lab, connects, is_alive, wait_for
+from yardlab import Json, Lab, at_work, connects, is_alive, suspend, wait_for
 
 BIN = Path(sys.executable).parent
 APP = """
@@ -65,19 +65,8 @@ def session_and_parent(pid: int) -> tuple[int, int]:
     return int(fields[3]), int(fields[1])
 
 
-def at_work(lab: Lab) -> set[int]:
-    """Ask the kernel alone who lives with this folder as its own, whatever its variables say."""
-    found: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and (entry / "cwd").readlink() == lab.root:
-                pid = int(entry.name)
-                found |= {pid} if is_alive(pid) else set()
-    return found
-
-
 def workers(lab: Lab, master: int) -> set[int]:
-    found = {pid for pid in at_work(lab) - {master} if session_and_parent(pid)[1] == master}
+    found = {pid for pid in at_work(lab.root) - {master} if session_and_parent(pid)[1] == master}
     return found if len(found) == 2 else set()
 
 
@@ -90,16 +79,7 @@ def project(lab: Lab, name: str, command: list[str], *, ready: str = "") -> None
         f"[services.web]\ncommand = {command!r}\n{port}{ready}"
         'stop = { grace = "300ms" }\nenv = { PYTHONDONTWRITEBYTECODE = "1" }\n'
     )
-    lab.cleanup(lambda: [end(pid) for pid in at_work(lab)])
-
-
-def hang(pids: set[int]) -> None:
-    """Have these do nothing any more, so that none notices that its master is gone."""
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    for task in (task for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()):
-        stat = task / "stat"
-        wait_for(lambda stat=stat: stat.read_text().rpartition(")")[2].split()[0] == "T")
+    lab.cleanup(lambda: [end(pid) for pid in at_work(lab.root)])
 
 
 def end(pid: int) -> None:
@@ -138,13 +118,13 @@ def test_workers_that_outlive_their_master_are_told_and_stopped(
             )
         )
     assert agreed(lab)["phase"] == "ready"
-    hang(both)
+    suspend(both)
     if not supervised:
         lab.kill_supervisor()
     os.kill(master, signal.SIGKILL)
     wait_for(lambda: not is_alive(master))
     if program.workers_follow:
-        wait_for(lambda: at_work(lab) == set())
+        wait_for(lambda: at_work(lab.root) == set())
         wait_for(lambda: lab.service("web")["phase"] in ("crashed", "exited"))
         assert "pids" not in agreed(lab)
     else:
@@ -153,7 +133,7 @@ def test_workers_that_outlive_their_master_are_told_and_stopped(
         assert (told["reason"], set(told["pids"])) == ("leader-gone", both)
     done = lab.json("down")["stopped"][0]
     assert done["port_free"] is not False
-    assert at_work(lab) == set()
+    assert at_work(lab.root) == set()
     assert lab.json("status")["services"] == []
     assert not program.has_port or not connects(web["port"])
 
@@ -167,7 +147,7 @@ def test_a_daemon_is_told_never_leaked_and_stopped(lab: Lab, name: str) -> None:
         if program.has_port:
             assert "it became a daemon" in made["error"]["message"]
         # One set at a time: a master and its two workers.
-        everybody = wait_for(lambda: len(found := at_work(lab)) == 3 and found)
+        everybody = wait_for(lambda: len(found := at_work(lab.root)) == 3 and found)
         wait_for(lambda everybody=everybody: set(lab.service("web")["pids"]) == everybody)
         assert agreed(lab)["phase"] == "orphaned"
     if lab.supervisor():
@@ -175,15 +155,15 @@ def test_a_daemon_is_told_never_leaked_and_stopped(lab: Lab, name: str) -> None:
             lab.kill_supervisor()
     wait_for(lambda: lab.supervisor() is None)
     told = agreed(lab)
-    assert (told["phase"], set(told["pids"])) == ("orphaned", at_work(lab))
+    assert (told["phase"], set(told["pids"])) == ("orphaned", at_work(lab.root))
     master = next(pid for pid in told["pids"] if workers(lab, pid))
     if not program.workers_follow:
         # Nothing of the daemon is left that somebody has noted, but its workers.
         left = workers(lab, master)
-        hang(left)
+        suspend(left)
         os.kill(master, signal.SIGKILL)
         wait_for(lambda: not is_alive(master))
-        assert set(agreed(lab)["pids"]) == left == at_work(lab)
+        assert set(agreed(lab)["pids"]) == left == at_work(lab.root)
     lab.json("down")
-    assert at_work(lab) == set()
+    assert at_work(lab.root) == set()
     assert lab.json("status")["services"] == []
