@@ -12,4 +12,4 @@ def count_words(number: int) -> None:
     entry = Entry.objects.get(pk=number)
     entry.words = len(entry.text.split())
     entry.save()
-    print("counted", entry.words, "on", os.environ["SWITCHYARD_BRANCH"], flush=True)
+    print(f"counted {entry.words} on {os.environ['SWITCHYARD_BRANCH']}")
