@@ -1,4 +1,4 @@
-"""T8: what the way through a canonical port costs, against socat and against no way at all."""
+"""T8: what the way through a canonical port or a name costs, against socat and no way at all."""
 
 import re
 import shutil
@@ -14,9 +14,13 @@ HTTPD = Path(__file__).with_name("httpd.py")
 BULK = 200_000_000
 
 
-def requests(port: int, seconds: int = 2) -> float:
-    """Requests a second over 16 kept connections, by wrk."""
-    words = ["wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{port}/"]
+NAME = "web.default.shop.localhost"
+
+
+def requests(port: int, *headers: str, count: int = 16, seconds: int = 2) -> float:
+    """Requests a second over so many connections, by wrk."""
+    more = [word for one in headers for word in ("-H", one)]
+    words = ["wrk", "-t1", f"-c{count}", f"-d{seconds}s", *more, f"http://127.0.0.1:{port}/"]
     told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     found = re.search(r"Requests/sec:\s+([\d.]+)", told)
     assert found
@@ -58,7 +62,9 @@ def rows(rounds: int) -> list[Row]:
         f"port = {canonical}\n"
     )
     seen: dict[tuple[str, str, str], list[float]] = {}
-    with staged(header() + text) as stage:
+    head = header()
+    names = int(head.split("port = ")[1])
+    with staged(head + text) as stage:
         stage.sy("up")
         stage.sy("checkout")
         direct = int(stage.sy("where", "web").split("port")[1].split()[0])
@@ -81,6 +87,15 @@ def rows(rounds: int) -> list[Row]:
                     if shutil.which("wrk"):
                         found["HTTP requests, 16 connections", who, "1/s"] = requests(port)
                     for key, value in found.items():
+                        seen.setdefault(key, []).append(value)
+                if shutil.which("wrk"):
+                    for who, port in (
+                        ("direct", direct),
+                        ("canonical", canonical),
+                        ("name", names),
+                    ):
+                        value = requests(port, f"Host: {NAME}", "Connection: close", count=8)
+                        key = ("HTTP connections, 8 clients", who, "1/s")
                         seen.setdefault(key, []).append(value)
         finally:
             end([socat])

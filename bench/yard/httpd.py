@@ -32,6 +32,8 @@ def main() -> None:
                     swallow.add(number)
                     continue
                 client.sendall(ANSWER * raw.count(b"\r\n\r\n") if raw[:1] == b"G" else raw)
+                if b"Connection: close" in raw:
+                    raise ConnectionResetError
             except OSError:
                 poller.unregister(client)
                 swallow.discard(number)

@@ -2,9 +2,9 @@
 
     python bench/yard/run.py [--rounds 5] [--anchors DIR] [--only starting,asking,forwarding,trees]
 
-`DIR` holds the programs `switchyard` (switchyard-dev) and `honcho`, for instance the `bin` of a
-virtual environment. `socat`, `wrk` and `git` come from the machine. Anchors that are missing are
-named as missing.
+`DIR` holds the programs `switchyard` (switchyard-dev), `honcho` and `mprocs`, for instance the
+`bin` of a virtual environment. `socat`, `wrk` and `git` come from the machine. Anchors that are
+missing are named as missing.
 """
 
 import json
@@ -51,7 +51,7 @@ def main() -> None:
         "forwarding": lambda: forwarding.rows(rounds),
         "trees": lambda: trees.rows(rounds, anchors),
     }
-    for name in ("switchyard", "honcho"):
+    for name in ("switchyard", "honcho", "mprocs"):
         if not (anchors / name).exists():
             print(f"missing anchor: {name}", file=sys.stderr)
     rows: list[Row] = []

@@ -1,10 +1,12 @@
 """T1-T4, T15, T16: bringing ten services up and down, flat and in levels; the price of staying."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -140,6 +142,43 @@ def honcho(program: str) -> tuple[float, float]:
         return took, (time.perf_counter() - began) * 1000
 
 
+def mprocs(program: str) -> float:
+    """Shows its processes at a terminal, which it therefore gets; it waits for nothing."""
+    ports = [free_port() for _ in range(10)]
+    with staged(header() + flat()) as stage:
+        text = "procs:\n" + "".join(
+            f"  s{n}:\n    shell: exec {SOCAT.format(port=port)}\n" for n, port in enumerate(ports)
+        )
+        (stage.root / "mprocs.yaml").write_text(text)
+        ours, theirs = os.openpty()
+        began = time.perf_counter()
+        made = subprocess.Popen(
+            [program],
+            cwd=stage.root,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        reader = threading.Thread(target=drained, args=(ours,), daemon=True)
+        reader.start()
+        await_ports(ports)
+        took = (time.perf_counter() - began) * 1000
+        os.write(ours, b"q")
+        made.wait(30)
+        reader.join()
+        os.close(ours)
+        return took
+
+
+def drained(terminal: int) -> None:
+    """Read what a terminal shows, so that nobody waits for it."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
+
+
 def staying() -> list[Row]:
     """What the supervisor costs while nothing happens, and what its death costs."""
     with staged(header() + flat()) as stage:
@@ -212,5 +251,8 @@ def rows(rounds: int, anchors: Path) -> list[Row]:
             took, stopped = honcho(str(anchors / "honcho"))
             note("up 10 flat to ready", "honcho", took)
             note("down 10", "honcho", stopped)
+        if (anchors / "mprocs").exists():
+            took = mprocs(str(anchors / "mprocs"))
+            note("up 10 flat to ready", "mprocs", took)
     made = [Row(measure, who, middle(values), "ms") for (measure, who), values in seen.items()]
     return made + staying()

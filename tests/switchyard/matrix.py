@@ -15,29 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from yardlab import Json, Lab, free_port, is_alive, wait_for
-
-SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
-
-
-class Expected(NamedTuple):
-    """What the answers must say. A set of phases where the moment decides between two."""
-
-    status: str
-    phases: tuple[str, ...]
-    reason: str | None = None
-
-
-class Case(NamedTuple):
-    """One way in which the world may go wrong."""
-
-    harm: Callable[[Lab, Json, random.Random], Expected]
-    config: str = SERVE
-    waits: bool = True
+from matrix_case import SERVE, Case, Expected, end
+from matrix_programs import PROGRAM_CASES
+from matrix_projects import PROJECT_CASES
+from yardlab import Json, Lab, at_work, connects, free_port, is_alive, wait_for
 
 
 def _pause(chance: random.Random) -> None:
@@ -162,13 +145,6 @@ def _records_deleted(lab: Lab, _: Json, chance: random.Random) -> Expected:
     return Expected("running", ("ready", "starting"))
 
 
-def _branch_switched(lab: Lab, _: Json, chance: random.Random) -> Expected:
-    if chance.random() < 0.5:
-        lab.kill_supervisor()
-    lab.git("switch", "-q", "-c", "another", cwd=lab.worktree())
-    return Expected("running", ("ready",), "branch-switched")
-
-
 def _registry_cut(lab: Lab, _: Json, chance: random.Random) -> Expected:
     path = lab.home / "state.json"
     raw = path.read_bytes()
@@ -189,11 +165,6 @@ def _disk_full(lab: Lab, web: Json, _: random.Random) -> Expected:
     os.kill(supervisor, signal.SIGKILL)
     wait_for(lambda: not is_alive(supervisor))
     return Expected("stale", ("exited", "crashed", "failed"))
-
-
-def _worktree_deleted(lab: Lab, _: Json, __: random.Random) -> Expected:
-    shutil.rmtree(lab.worktree())
-    return Expected("running", ("ready",))
 
 
 def _clock_moved(lab: Lab, _: Json, chance: random.Random) -> Expected:
@@ -229,64 +200,13 @@ def _down_races_restart(lab: Lab, web: Json, chance: random.Random) -> Expected:
     return Expected("stale", ("stopped",))
 
 
-def _two_clones(lab: Lab, _: Json, __: random.Random) -> Expected:
-    """A second clone of the repository runs too, and each name leads to its own."""
-    clone = lab.folder / "elsewhere" / "shop"
-    lab.git("clone", "-q", str(lab.root), str(clone))
-    lab.json("up", cwd=clone)
-    lab.cleanup(lambda: lab.sy("down", cwd=clone, code=None))
-    there = lab.json("where", "web", cwd=clone)["service"]
-    assert there["url"] != lab.web()["url"]
-    lab.json("down", cwd=clone)
-    assert lab.json("status", cwd=clone)["services"] == []
-    return Expected("running", ("ready",))
-
-
-def _canonical_stolen(lab: Lab, web: Json, _: random.Random) -> Expected:
-    """A stranger takes the canonical port while no supervisor looks."""
-    lab.json("checkout", lab.branch)
-    lab.kill_supervisor()
-    lab.listener(web["canonical_port"])
-    lab.json("up", lab.branch)
-    (row,) = lab.json("brief", "--branch", lab.branch)["checkouts"]
-    assert (row["active"], row["port_owner"]["pid"]) == (False, os.getpid())
-    return Expected("running", ("ready",))
-
-
-def _configuration_changed(lab: Lab, _: Json, chance: random.Random) -> Expected:
-    if chance.random() < 0.5:
-        lab.kill_supervisor()
-    path = lab.root / "switchyard.toml"
-    path.write_text(path.read_text().replace("[services.web]", '[services.web]\nenv = { A = "1" }'))
-    (row,) = lab.json("status", "--branch", lab.branch)["services"]
-    assert row["changed"] is True
-    return Expected("running", ("ready",))
-
-
-def _workers_left(lab: Lab, web: Json, _: random.Random) -> Expected:
-    """The master of a real nginx is killed; its workers keep the port under other titles."""
-    os.kill(web["pid"], signal.SIGKILL)
-    wait_for(lambda: not is_alive(web["pid"]))
-    wait_for(lambda: lab.web()["phase"] == "orphaned")
-    workers = lab.web()["pids"]
-    assert len(workers) == 2
-    assert all(is_alive(pid) for pid in workers)
-    lab.cleanup(lambda: [_end(pid) for pid in workers])
-    return Expected("stale", ("orphaned",), "leader-gone")
-
-
 def _supervisor_frozen(lab: Lab, _: Json, __: random.Random) -> Expected:
     """Reads answer although the supervisor does nothing, and the next change replaces it."""
     frozen = lab.supervisor()
     assert frozen is not None
     os.kill(frozen, signal.SIGSTOP)
-    lab.cleanup(lambda: _end(frozen))
+    lab.cleanup(lambda: end(frozen))
     return Expected("running", ("ready",))
-
-
-def _end(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def _out_of_memory(lab: Lab, web: Json, _: random.Random) -> Expected:
@@ -300,7 +220,7 @@ def _out_of_memory(lab: Lab, web: Json, _: random.Random) -> Expected:
     wait_for(lambda: not is_alive(web["pid"]))
     told = lab.json("up", "--branch", lab.branch, code=None)
     assert told["ok"] == (len(lab.ours()) == 1)
-    _end(supervisor)
+    end(supervisor)
     wait_for(lambda: not is_alive(supervisor))
     lab.json("up", "--branch", lab.branch)
     return Expected("running", ("ready",))
@@ -340,15 +260,6 @@ def _file_changed(lab: Lab, web: Json, chance: random.Random) -> Expected:
     return Expected("running", ("ready",))
 
 
-_NGINX = (
-    "printf 'daemon off; worker_processes 2; pid n.pid; error_log stderr; events {} "
-    "http { access_log off; server { listen 127.0.0.1:%s; } }' $PORT > $SWITCHYARD_HOME/n.conf; "
-    "exec nginx -p $SWITCHYARD_HOME/ -c $SWITCHYARD_HOME/n.conf"
-)
-NGINX = (
-    '[services.web]\nport = 0\ncommand = ["/bin/sh", "-c", '
-    f"{json.dumps(_NGINX.replace('{', '{{').replace('}', '}}'))}]\n"
-)
 CASES: dict[str, Case] = {
     "leader-killed": Case(_leader_killed),
     "group-killed": Case(_group_killed),
@@ -365,16 +276,10 @@ CASES: dict[str, Case] = {
     "port-stolen": Case(_port_stolen, SERVE.replace('"serve"', '"say", "hello"'), waits=False),
     "record-cut": Case(_record_cut),
     "records-deleted": Case(_records_deleted),
-    "branch-switched": Case(_branch_switched),
     "registry-cut": Case(_registry_cut),
     "disk-full": Case(_disk_full),
-    "worktree-deleted": Case(_worktree_deleted),
     "clock-moved": Case(_clock_moved),
     "two-ups": Case(_two_ups),
-    "two-clones": Case(_two_clones),
-    "canonical-stolen": Case(_canonical_stolen, SERVE.replace("port = 0", "port = CANONICAL")),
-    "configuration-changed": Case(_configuration_changed),
-    "workers-left": Case(_workers_left, NGINX),
     "supervisor-frozen": Case(_supervisor_frozen),
     "out-of-memory": Case(_out_of_memory),
     "newer-state": Case(_newer_state),
@@ -384,6 +289,8 @@ CASES: dict[str, Case] = {
         _down_races_restart,
         SERVE + 'restart = { policy = "always", max = 1000, backoff = "10ms" }\n',
     ),
+    **PROJECT_CASES,
+    **PROGRAM_CASES,
 }
 
 
@@ -399,9 +306,11 @@ def play(lab: Lab, name: str, seed: int) -> None:
     lab.sy("up", *words, "--json", cwd=cwd, code=None if not case.waits else 0)
     expected = case.harm(lab, lab.web(), chance)
     verdict(lab, expected)
-    strangers = lab.strangers()
+    strangers, where = lab.strangers(), lab.web()
     lab.json("down")
     assert lab.ours() == [], "a process of the project is left"
+    assert at_work(lab.worktree()) == set(), "a process that hides its variables is left"
+    assert where["phase"] == "port_conflict" or not (where["port"] and connects(where["port"]))
     assert all(is_alive(pid) for pid in strangers), "a stranger was signalled"
     assert lab.json("status")["services"] == []
 
@@ -429,10 +338,10 @@ def verdict(lab: Lab, expected: Expected) -> None:
         assert told["phase"] in expected.phases
     for one in lab.json("list")["worktrees"]:
         alive = expected.status == "running" and one["branch"] == lab.branch
-        assert one["running"] == (["web"] if alive else [])
+        assert set(one["running"]) - {"other"} == ({"web"} if alive else set())
     if where["phase"] == "orphaned":
         leader = json.loads(lab.record("web", lab.branch_slug()).read_text())["pid"]
-        ours = {*lab.family(where["run_id"]), *_of_session(leader)}
+        ours = {*lab.family(where["run_id"]), *_of_session(leader), *at_work(lab.worktree())}
         assert sorted(where["pids"]) == sorted(ours)
     if where["phase"] == "port_conflict":
         assert where["port_owner"]["pid"] == os.getpid()

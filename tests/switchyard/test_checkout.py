@@ -47,6 +47,32 @@ def test_up_and_status_say_which_branch_has_the_canonical_port(lab: Lab, port: i
         assert f"{port} -> web of side\n" in lab.sy(*words).out
 
 
+def test_what_all_branches_share_is_checked_out_with_any_of_them(lab: Lab) -> None:
+    web, shared = free_port(), free_port()
+    lab.config(
+        f'[services.web]\ncommand = [SVC, "serve"]\nport = {web}\n'
+        f'[services.db]\ncommand = [SVC, "serve"]\nport = {shared}\nscope = "project"\n'
+    )
+    lab.repository()
+    lab.json("create", "side")
+    lab.json("up", "side")
+    assert f"{shared} leads to no db yet: switchyard checkout\n" in lab.sy("up").out
+    said = lab.sy("checkout", "side").out
+    assert said == f"{web} -> web of side\n{shared} -> db of all branches\n"
+    assert f"{shared} -> db of all branches\n" in lab.sy("status").out
+    assert (get(web), get(shared)) == ("side web", "* db")
+    rows = lab.json("checkout", "main")["checkouts"]
+    assert [one["result"] for one in rows] == ["switched", "unchanged"]
+    lab.kill_supervisor()
+    lab.json("up")
+    assert (get(web), get(shared)) == ("main web", "* db")
+    lab.json("down", "main")
+    assert not connects(web)
+    assert get(shared) == "* db", "the other branch goes on with it"
+    lab.json("down")
+    assert not connects(shared)
+
+
 def test_logs_of_two_branches_say_whose_a_line_is(lab: Lab, port: int) -> None:
     lab.json("checkout", "side")
     assert get(port) == "side web"

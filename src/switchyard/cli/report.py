@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
+from switchyard.project.scope import SHARED_BRANCH
 from switchyard.runtime.checkouts import Checkout
 
 
@@ -113,12 +114,19 @@ def port_lines(services: Iterable[Mapping[str, Any]], checkouts: Iterable[Checko
         if not port or one["status"] != "running" or one.get("port") == port:
             continue
         if port in has:
-            led[port] = f"{port} -> {has[port].service} of {has[port].branch}"
+            led[port] = led_line(port, has[port].service, has[port].branch)
         else:
             free.setdefault(port, (one["service"], []))[1].append(str(one.get("branch", "")))
     for port, (service, branches) in free.items():
-        led[port] = f"{port} leads to no {service} yet: switchyard checkout {branches[0]}"
+        # What all branches share is checked out with any of them.
+        branch = "" if branches[0] == SHARED_BRANCH else f" {branches[0]}"
+        led[port] = f"{port} leads to no {service} yet: switchyard checkout{branch}"
     return list(led.values())
+
+
+def led_line(port: int, service: str, branch: str) -> str:
+    """Whom a canonical port leads to."""
+    return f"{port} -> {service} of {'all branches' if branch == SHARED_BRANCH else branch}"
 
 
 def stopped_lines(stopped: Iterable[Mapping[str, Any]]) -> list[str]:

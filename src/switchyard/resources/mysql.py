@@ -1,4 +1,4 @@
-"""A MySQL or MariaDB database of each branch, by way of `mysql`. A table in it is the mark."""
+"""A MySQL or MariaDB database of each branch, by way of its client. A table in it is the mark."""
 
 # ruff: noqa: S608 - the names in these statements are made by us, of letters and digits
 
@@ -10,11 +10,15 @@ from switchyard.resources.site import ResourceSite, with_path
 from switchyard.runtime.resource_records import ResourceRecord
 
 _MARK = "switchyard_mark"
+# MariaDB calls its programs by its own name, and is about to leave the old ones out.
+_CLIENTS = {"mysql": "mariadb", "mysqldump": "mariadb-dump"}
 
 
 def _words(site: ResourceSite, program: str) -> tuple[list[str], dict[str, str]]:
     """The program with the server's address; the password in a variable, not in its words."""
     parts = urlsplit(site.server)
+    if not site.has_program(program) and site.has_program(_CLIENTS[program]):
+        program = _CLIENTS[program]
     words = [program, "-h", parts.hostname or "127.0.0.1", "-P", str(parts.port or 3306)]
     words += ["--protocol=tcp"]
     if parts.username:
@@ -62,7 +66,10 @@ def _fill(site: ResourceSite) -> None:
         make_private_folder(site.data)
         copy = site.data / "template.sql"
         words, env = _words(site, "mysqldump")
-        site.output([*words, "--no-tablespaces", f"--result-file={copy}", template], env)
+        # The template may be a database that was made here, with the mark of another branch.
+        without = f"--ignore-table={template}.{_MARK}"
+        with_all = ["--routines", "--events", "--single-transaction", "--no-tablespaces", without]
+        site.output([*words, *with_all, f"--result-file={copy}", template], env)
         try:
             _read_in(site, copy)
         finally:

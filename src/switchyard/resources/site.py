@@ -88,6 +88,11 @@ class ResourceSite(NamedTuple):
             extra,
         )
 
+    def has_program(self, name: str) -> bool:
+        """Whether a program of this name is installed."""
+        env = base_environment(self.caller)
+        return on_path(name, env.get("PATH", os.defpath)) is not None
+
     def output(self, command: list[str], variables: Mapping[str, str] | None = None) -> str:
         """What a program prints. Raises `YardFault` with it when the program fails."""
         env = {**base_environment(self.caller), **(variables or {})}

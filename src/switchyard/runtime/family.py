@@ -5,7 +5,8 @@ Some programs, PostgreSQL among them, write over their environment and leave the
 found below the leader. Once the leader is gone, who is left of its session is still ours: nobody
 gets the number of a session while it has members. Only one whose variables can be read, and are
 not ours, is of a later session of that number. Who has left the session too is ours if the
-supervisor, which inherits orphans, noted it in time: those are the kin of the leader.
+supervisor, which inherits orphans, noted it in time: those are the kin of the leader. So is whoever
+comes of them, and who is left of a session that one of them was in or began.
 """
 
 from functools import cache
@@ -28,6 +29,7 @@ class Leader(NamedTuple):
     boot_id: str
     run_id: str
     kin: tuple[tuple[int, int], ...] = ()
+    kin_sessions: tuple[int, ...] = ()
 
     def family(self) -> Family:
         """Everything that descends from it, in this boot only."""
@@ -42,8 +44,10 @@ class Leader(NamedTuple):
         """Who is left of it without the mark when it is gone, each with the time of its start."""
         found = {pid: began for pid, began in self.kin if table.has(pid, began)}
         # A run that could not be started has no number, and session 0 is the system's own.
-        if self.pid > 0 and self.pid not in table.listed:
-            for pid in table.by_session.get(self.pid, ()):
+        for session in {self.pid, *self.kin_sessions, *(pid for pid, _ in self.kin)} - {0}:
+            if session in table.listed:
+                continue
+            for pid in table.by_session.get(session, ()):
                 began = table.processes[pid].began
                 if began >= self.ticks and not has_environment(pid):
                     found[pid] = began

@@ -101,7 +101,7 @@ class Observer:
         found_pids = self._marked(run.run_id) | self._unmarked(run)
         if found is not None and not found_pids:
             found_pids = {one.pid for one in members(run.leader)}
-        survivors = tuple(sorted(found_pids - {run.pid}))
+        survivors = tuple(sorted(self._with_descendants(found_pids) - {run.pid}))
         if survivors:
             return ObservedRun(run, "stale", "orphaned", "leader-gone", survivors)
         reused = found is None and vitals(run.pid) is not None
@@ -152,6 +152,23 @@ class Observer:
             self._table = ProcessTable()
         living = self._table.processes
         return {pid for pid in run.leader.survivors(self._table) if not living[pid].is_dead}
+
+    def _with_descendants(self, found: set[int]) -> set[int]:
+        """These and all below them: who wrote over its variables is known by its parent."""
+        if self._table is None and found:
+            self._table = ProcessTable()
+        known, queue = set(found), list(found)
+        while self._table and queue:
+            pid = queue.pop()
+            if pid in self._table.processes:
+                below = [
+                    each
+                    for each in self._table.children(pid)
+                    if each not in known and not self._table.processes[each].is_dead
+                ]
+                known.update(below)
+                queue += below
+        return known
 
     def _marked(self, run_id: str) -> set[int]:
         if self._marks is None:

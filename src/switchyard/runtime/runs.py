@@ -56,6 +56,8 @@ class RunRecord(NamedTuple):
     stop_command: tuple[str, ...] = ()
     kin: tuple[tuple[int, int], ...] = ()
     """Processes of the run that outlived its first one: each with the time of its start."""
+    kin_sessions: tuple[int, ...] = ()
+    """The sessions that those were in."""
     definition: str = ""
     sources: tuple[str, ...] = ()
     """What it was started as, and the files that say so."""
@@ -66,7 +68,7 @@ class RunRecord(NamedTuple):
     @property
     def leader(self) -> Leader:
         """The identity of the process this run was started as."""
-        return Leader(self.pid, self.ticks, self.boot_id, self.run_id, self.kin)
+        return Leader(self.pid, self.ticks, self.boot_id, self.run_id, self.kin, self.kin_sessions)
 
 
 def run_from_json(value: dict[str, Any]) -> RunRecord:
@@ -75,7 +77,8 @@ def run_from_json(value: dict[str, Any]) -> RunRecord:
     try:
         for key in ("command", "stop_command", "sources"):
             known[key] = tuple(map(str, known.get(key, ())))
-        known["source_stamps"] = tuple(map(int, known.get("source_stamps", ())))
+        for key in ("source_stamps", "kin_sessions"):
+            known[key] = tuple(map(int, known.get(key, ())))
         known["kin"] = tuple((int(pid), int(began)) for pid, began in known.get("kin", ()))
         run = RunRecord(**known)
     except TypeError as wrong:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from switchyard.cli.arguments import YardArguments
-from switchyard.cli.report import YardReport, service_lines
+from switchyard.cli.report import YardReport, led_line, service_lines
 from switchyard.git.status import StatusQuery
 from switchyard.project.home import default_home
 from switchyard.project.scope import locate
@@ -48,7 +48,7 @@ def _short(one: Any) -> str:
         return f"{at}{one['service']}: {one['line']}{times}"
     if "message" in one:
         return str(one["message"])
-    told = f"{one['port']} -> {one['service']} of {one['branch']}"
+    told = led_line(one["port"], one["service"], one["branch"])
     if one["active"]:
         return told
     owner = one.get("port_owner")

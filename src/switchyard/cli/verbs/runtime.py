@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from switchyard.cli.arguments import YardArguments, usage_fault
-from switchyard.cli.report import YardReport, port_lines, service_lines, stopped_lines
+from switchyard.cli.report import YardReport, led_line, port_lines, service_lines, stopped_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
 from switchyard.control.protocol import UpAnswer
 from switchyard.core.quantities import seconds
@@ -91,7 +91,7 @@ def _restart(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 def _checkout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = branch_and_services(scope, arguments)
     made = checkout(scope, branch=branch, services=services)
-    lines = [f"{one['port']} -> {one['service']} of {one['branch']}" for one in made["checkouts"]]
+    lines = [led_line(one["port"], one["service"], one["branch"]) for one in made["checkouts"]]
     return YardReport("checkout", made, lines)
 
 

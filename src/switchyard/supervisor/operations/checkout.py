@@ -12,12 +12,13 @@ from switchyard.control.protocol import (
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.project.configuration import check_service, config_for
 from switchyard.runtime.checkouts import Checkout
+from switchyard.runtime.launch import target_of
 from switchyard.runtime.observed import Observer
 from switchyard.supervisor.yard import Yard
 
 
 def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
-    """Point the canonical ports at one branch."""
+    """Point the canonical ports at one branch; those of shared services at what all share."""
     target = yard.scope.target(request.branch)
     config = config_for(yard.scope, target)
     asked = request.services
@@ -26,17 +27,18 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
     chosen: list[Checkout] = []
     observer = Observer()
     for service in config.services.values():
-        if (asked and service.name not in asked) or service.scope == "project":
+        if asked and service.name not in asked:
             continue
-        run = yard.book.get(target.slug, service.name)
+        place = target_of(service, target, config.root)
+        run = yard.book.get(place.slug, service.name)
         running = bool(run and observer.observe(run).status == "running")
         if run and running and run.port and service.canonical_port and not service.bind_canonical:
             chosen.append(
                 Checkout(
                     service.canonical_port,
                     service.name,
-                    target.branch,
-                    target.slug,
+                    place.branch,
+                    place.slug,
                     run.host,
                     run.port,
                 )

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from switchkit.platform.ports import holds, listening
+from switchkit.platform.system import vitals
 from switchyard.runtime.family import marked_runs
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
@@ -11,20 +13,30 @@ from switchyard.supervisor.children import Children
 _LOOK_S = 0.02
 # How long a program whose first process ends has to open its port as a daemon.
 _DAEMON_S = 1.0
+# A program forks twice to become a daemon. After this many looks that find the same it has done so.
+_SETTLED_LOOKS = 3
 
 
-def kin(
-    run: RunRecord, children: Children, pause: Callable[[float], bool], *, waits: bool
-) -> tuple[tuple[int, int], ...]:
-    """The processes that are left, while that can be proved, each with the time of its start.
+class Kin(NamedTuple):
+    """The processes that are left, each with the time of its start, and their sessions."""
+
+    processes: tuple[tuple[int, int], ...]
+    sessions: tuple[int, ...]
+
+
+def kin(run: RunRecord, children: Children, pause: Callable[[float], bool], *, waits: bool) -> Kin:
+    """The processes that are left, while that can be proved.
 
     A program that makes itself a daemon leaves its session and may write over its variables.
     It is an orphan then, and this supervisor inherits it: it is known by the port, for which
-    such a program is given a moment with `waits`. `pause` says whether nobody waits for the answer
-    any more.
+    such a program is given a moment with `waits`. One without a port is known by its variables,
+    which it still has when it has just begun. `pause` says whether nobody waits for the answer any
+    more.
     """
-    until = time.monotonic() + (_DAEMON_S if waits and run.port else 0.0)
-    looks = 0
+    until = time.monotonic() + (_DAEMON_S if waits else 0.0)
+    looks = same = 0
+    before: set[int] = set()
+    sessions: set[int] = set()
     while True:
         orphans = children.inherited()
         # One that was made while the table was read is in no table before the next.
@@ -34,5 +46,14 @@ def kin(
         bound = {pid for pid in orphans if holds(pid, inodes)}
         ours = {pid for pid in orphans if marks.get(pid) == run.run_id}
         ours |= bound - marks.keys()
-        if looks > 1 or ours & bound or time.monotonic() >= until or pause(_LOOK_S):
-            return tuple(sorted((pid, orphans[pid]) for pid in ours))
+        # Who was ours at an earlier look is, whatever has become of its variables since.
+        ours |= before & orphans.keys()
+        sessions |= {one.session for pid in ours if (one := vitals(pid))}
+        same = same + 1 if ours == before else 1
+        before = ours
+        settled = ours & bound if run.port else same >= _SETTLED_LOOKS
+        if looks > 1 or settled or time.monotonic() >= until or pause(_LOOK_S):
+            return Kin(
+                tuple(sorted((pid, orphans[pid]) for pid in ours)),
+                tuple(sorted(sessions - {0, run.pid})),
+            )

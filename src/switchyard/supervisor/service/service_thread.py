@@ -363,7 +363,8 @@ class ServiceThread:
         run = run._replace(exit_code=code, ended_at=time.time())
         add_mark(self.launch.log)
         waits = code == 0 and run.kind == "service"
-        run = run._replace(kin=kin(run, self._context.children, self._sleep, waits=waits))
+        left = kin(run, self._context.children, self._sleep, waits=waits)
+        run = run._replace(kin=left.processes, kin_sessions=left.sessions)
         if self._stopping:
             self.run = run
             return run

@@ -1,0 +1,9 @@
+"""The command of Django."""
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "journal.settings")
+execute_from_command_line(sys.argv)
