@@ -117,9 +117,17 @@ class _Taking:
 
     def take(self, source: ServerSource, server: ForeignServer) -> None:
         """Note one server of one file."""
-        if is_switchboard(server.name, str(server.fields.get("command") or "")):
+        words = (
+            str(server.fields.get("command") or ""),
+            *map(str, server.fields.get("args") or ()),
+        )
+        is_ours = is_switchboard(server.name, words[0], words[1:])
+        if is_ours and is_switchboard(server.name, ""):
             return
         reason = server.reason or ("it is switched off there" if server.is_off else "")
+        if is_ours:
+            # Behind ourselves it would start us again, and so on; its owner may mean it all the same.
+            reason = "it is Switchboard itself, under another name"
         if reason:
             self.found.append(FoundServer(name=server.name, sources=(source,), reason=reason))
             return

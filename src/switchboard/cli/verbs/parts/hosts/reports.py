@@ -35,6 +35,8 @@ class HostLine(Struct, frozen=True, kw_only=True):
     difference: str = ""
     # Whether the host lists us itself; nothing where it was not asked.
     is_listed: bool | None = None
+    # The command that lists them, where it gave no answer.
+    unanswered: str = ""
     # What to write, where we do not.
     entry: str = ""
 
@@ -60,7 +62,7 @@ class TokensSaved(Struct, frozen=True, kw_only=True):
     direct: int
     # What is listed with the settings that are in use.
     shown: int
-    # Servers that could not be started.
+    # Servers that could not be started, or not soon.
     failed: tuple[str, ...] = ()
 
 
@@ -113,7 +115,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
     def notes(self, style: Style) -> Iterator[str]:
         if self.tokens is not None and self.tokens.failed:
             failed = self.tokens.failed
-            yield warning(style, f"{len(failed)} could not be started: {', '.join(failed)}")
+            yield warning(style, f"{len(failed)} did not answer: {', '.join(failed)}")
             yield hint(style, "switchboard doctor --deep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
@@ -199,6 +201,8 @@ def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
         yield warning(style, f"{host.title} does not list Switchboard yet")
     elif host.is_listed:
         yield f"  {host.title} lists it"
+    elif host.unanswered:
+        yield f"  whether it lists Switchboard is not known: `{host.unanswered}` gave no answer"
 
 
 def told_difference(difference: str, style: Style) -> Iterator[str]:
