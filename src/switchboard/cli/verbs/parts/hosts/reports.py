@@ -10,7 +10,7 @@ from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
 from switchboard.cli.verbs.parts.hosts.plan import HostPlan
 from switchboard.cli.verbs.parts.importing.foreign_servers import FOREIGN_FILES
-from switchkit.cli.columns import counted
+from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 
 
@@ -171,16 +171,17 @@ _ALLOWS = {
 def told_server(server: ServerLine, style: Style) -> Iterator[str]:
     """A server, and what becomes of it, in lines."""
     places = ", ".join(server.found_in)
+    name = style.bold(visible(server.name) or '""')
     if server.state == "left":
-        yield f"left {style.bold(server.name)} in {places}: {server.reason}"
+        yield f"left {name} in {places}: {visible(server.reason)}"
     elif server.state == "known":
-        yield f"Switchboard has {style.bold(server.name)} already, also in {places}"
+        yield f"Switchboard has {name} already, also in {places}"
     else:
-        yield f"{_SERVER_WORDS[server.state]} {style.bold(server.name)} from {places}"
+        yield f"{_SERVER_WORDS[server.state]} {name} from {places}"
     if server.secrets:
         verb = "would go into" if server.state == "planned" else "are kept in"
         yield f"  its secrets {verb} the vault: {', '.join(server.secrets)}"
-    yield from (f"  {remark}" for remark in server.remarks)
+    yield from (f"  {visible(remark)}" for remark in server.remarks)
 
 
 def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
