@@ -127,6 +127,16 @@ def test_secrets_go_into_the_vault_and_nowhere_else(hosts: Workspace) -> None:
         assert BEARER not in said.out + said.err
 
 
+def test_a_secret_that_json_gives_its_name_goes_into_the_vault_too(hosts: Workspace) -> None:
+    config = json.dumps({"site": {"token": "not-for-others"}, "level": 1})
+    plain = json.dumps({"level": "high"})
+    _claude(hosts, mcpServers={"wiki": {"command": "a", "env": {"CONF": config, "MORE": plain}}})
+    switchboard(hosts, "setup", "--yes", apart=True)
+    wiki = _ours(hosts)["wiki"]
+    assert wiki["secret_env"] == {"CONF": "vault:mcp/wiki/env/CONF"}
+    assert wiki["env"] == {"MORE": plain}
+
+
 def test_no_secret_is_shown_in_a_difference(hosts: Workspace) -> None:
     done = switchboard(hosts, "setup", "--dry-run")
     assert 'env = { GITHUB_TOKEN = "•••", LEVEL = "•••" }' in done.out
