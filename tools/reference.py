@@ -5,11 +5,12 @@ Run with `--check` it writes nothing, and fails where a page is not what the cod
 
 import ast
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+
+from fault_sites import SOMETHING, FaultSites, Raised
 
 from switchboard.cli.options import PROGRAM
 from switchboard.cli.table import VERBS
@@ -18,10 +19,11 @@ from switchkit.cli.explain import explanation
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "switchboard"
 FAULTS = Path("docs/reference/faults")
+YARD_FAULTS = Path("docs/reference/switchyard-faults.md")
 EVENTS = Path("docs/reference/events.md")
 COMMANDS = Path("docs/reference/commands.md")
 MAN = Path("man")
-_SOMETHING = "…"
+REMEDIES = Path(__file__).parent / "fault_remedies.toml"
 _MEANINGS = {
     "INVALID_ARGUMENT": "what was asked for cannot be right; ask for something else",
     "NOT_FOUND": "there is no such thing",
@@ -38,66 +40,19 @@ _MEANINGS = {
 }
 
 
-class Raised(NamedTuple):
-    """One place where a fault is made."""
-
-    code: str
-    message: str
-    hint: str
-
-
 def faults() -> dict[str, list[Raised]]:
-    """Every fault by its reason, as far as the code names it in one place."""
-    found: dict[str, list[Raised]] = defaultdict(list)
-    for path in sorted(SOURCES.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        names = {
-            target.id: node.value.value
-            for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for node in ast.walk(tree):
-            if (made := _raised(node, names)) is not None and made[1] not in found[made[0]]:
-                found[made[0]].append(made[1])
-    return {reason: raised for reason, raised in sorted(found.items()) if raised}
+    """Every fault by its reason."""
+    return FaultSites(SOURCES, "switchboard").found()
 
 
-def _raised(node: ast.AST, names: Mapping[str, object]) -> tuple[str, Raised] | None:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        return None
-    if node.func.id != "Fault" or len(node.args) != len(Raised._fields):
-        return None
-    code, reason, message = node.args
-    word = reason.value if isinstance(reason, ast.Constant) else None
-    if isinstance(reason, ast.Name):
-        word = names.get(reason.id)
-    if not isinstance(word, str):
-        return None
-    hint = next((each.value for each in node.keywords if each.arg == "hint"), None)
-    kind = code.attr if isinstance(code, ast.Attribute) and code.attr in _MEANINGS else ""
-    return word, Raised(kind, _text(message), _text(hint) if hint is not None else "")
-
-
-def _text(node: ast.expr) -> str:
-    """A text of the code, with a mark for what only the moment knows."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.JoinedStr(values=parts):
-            return "".join(_text(part) for part in parts)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _text(left) + _text(right)
-        case ast.IfExp(body=body):
-            return _text(body)
-        case _:
-            return _SOMETHING
+def remedies() -> dict[str, str]:
+    """What to do about those that have no hint in the code."""
+    return tomllib.loads(REMEDIES.read_text("utf-8"))
 
 
 def fault_pages() -> Iterator[tuple[Path, str]]:
     """A page for each, and one with all of them."""
-    every = faults()
+    every, known = faults(), remedies()
     rows = [f"| [{reason}]({reason}.md) | {_first(raised)} |" for reason, raised in every.items()]
     yield (
         FAULTS / "README.md",
@@ -107,6 +62,7 @@ def fault_pages() -> Iterator[tuple[Path, str]]:
                 "",
                 "Whatever fails, fails with a code, a reason of this list, a message and, where",
                 "there is one, a hint. `--json` has all four; clients get them with the result.",
+                "Those of the local runtime are [a list of their own](../switchyard-faults.md).",
                 "",
                 "| reason | says |",
                 "|---|---|",
@@ -116,25 +72,46 @@ def fault_pages() -> Iterator[tuple[Path, str]]:
         ),
     )
     for reason, raised in every.items():
-        yield FAULTS / f"{reason}.md", _page(reason, raised)
+        yield FAULTS / f"{reason}.md", _page(reason, raised, known.get(reason, ""))
+
+
+def yard_faults_page() -> str:
+    """The faults of the local runtime."""
+    every = FaultSites(ROOT / "src" / "switchyard", "switchyard").found()
+    lines = [
+        "# Faults of Switchyard",
+        "",
+        "What `sy` fails with. `--json` has the reason as `code`; tools of the yard as `reason`.",
+        "",
+        "| reason | says | what to do |",
+        "|---|---|---|",
+    ]
+    for reason, raised in every.items():
+        to_do = "; ".join(each.replace("|", "\\|") for each in hints(raised))
+        lines.append(f"| `{reason}` | {_first(raised)} | {to_do} |")
+    return "\n".join(lines) + "\n"
 
 
 def _first(raised: list[Raised]) -> str:
-    told = next((each.message for each in raised if each.message != _SOMETHING), _SOMETHING)
+    meant = _MEANINGS.get(raised[0].code, SOMETHING)
+    told = next((each.message for each in raised if each.message.strip(SOMETHING)), meant)
     return told.replace("|", "\\|").replace("\n", " ")
 
 
-def _page(reason: str, raised: list[Raised]) -> str:
+def _page(reason: str, raised: list[Raised], remedy: str) -> str:
     codes = list(dict.fromkeys(each.code for each in raised if each.code))
-    lines = [f"# {reason}", ""]
-    lines += [f"Code `{code.lower()}`: {_MEANINGS[code]}." for code in codes]
-    messages = list(dict.fromkeys(each.message for each in raised if each.message != _SOMETHING))
+    lines = [f"# {reason}"]
+    lines += [f"\nCode `{code.lower()}`: {_MEANINGS[code]}." for code in codes]
+    messages = list(dict.fromkeys(each.message for each in raised if each.message != SOMETHING))
     if messages:
         lines += ["", "It says:", "", *(f"- {each}" for each in messages)]
-    hints = list(dict.fromkeys(each.hint for each in raised if each.hint.strip(_SOMETHING)))
-    if hints:
-        lines += ["", "What to do:", "", *(f"- {each}" for each in hints)]
+    lines += ["", "What to do:", "", *(f"- {each}" for each in (*hints(raised), remedy) if each)]
     return "\n".join(lines) + "\n"
+
+
+def hints(raised: list[Raised]) -> list[str]:
+    """What the code says to do, as far as it stands there."""
+    return list(dict.fromkeys(each.hint for each in raised if each.hint.strip(f"{SOMETHING} :;,`")))
 
 
 def events_page() -> str:
@@ -201,6 +178,7 @@ def _roff(line: str) -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Every file of the reference, and what it says."""
     yield from fault_pages()
+    yield YARD_FAULTS, yard_faults_page()
     yield EVENTS, events_page()
     yield COMMANDS, commands_page()
     yield MAN / "switchboard.1", man_page()

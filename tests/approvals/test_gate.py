@@ -388,9 +388,9 @@ async def test_nothing_that_is_told_holds_a_secret(home: Path) -> None:
 
 
 async def test_an_answer_that_cannot_be_written_down_is_not_acted_on(home: Path) -> None:
-    full = Fault(FaultCode.UNAVAILABLE, "audit-unavailable", "the audit log cannot be written")
+    full = Fault(FaultCode.UNAVAILABLE, "audit-unwritable", "the audit log cannot be written")
     ground = Ground(home, audit=MemoryAudit(full))
-    assert (await refusal(ground, asker=ScriptedAsker())).reason == "audit-unavailable"
+    assert (await refusal(ground, asker=ScriptedAsker())).reason == "audit-unwritable"
     assert ground.ran == 0
 
 

@@ -128,3 +128,27 @@ def test_the_hint_at_the_end_removes_this_very_program(hosts: Workspace) -> None
     asked = ["freeze" if word == "uninstall" else word for word in words[:-1]]
     listed = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
     assert "switchboard" in listed
+
+
+@pytest.mark.parametrize("words", [("revert",), ("uninstall", "--all")])
+def test_our_servers_stay_until_each_host_has_its_own_back(
+    hosts: Workspace, words: tuple[str, ...]
+) -> None:
+    """Otherwise nobody would have them."""
+    claude = hosts.user_home / ".claude.json"
+    before = (hosts.home / "mcp.json").read_bytes()
+    claude.chmod(0o400)
+    done = switchboard(hosts, *words, "--yes", apart=True)
+    assert done.code == 1
+    assert "could not put back ~/.claude.json: it is read-only" in done.out
+    assert "/mcp.json: a host whose servers are in it could not be put back" in done.out
+    assert (hosts.home / "mcp.json").read_bytes() == before
+    # Nothing is said to be gone that is there, and nobody is told to remove what hosts still start.
+    assert (hosts.home / "hosts" / "record.json").exists()
+    assert "removed ~/.switchboard/hosts" not in done.out
+    assert "pip uninstall" not in done.err
+    claude.chmod(0o600)
+    done = switchboard(hosts, *words, "--yes", apart=True)
+    assert done.code == 0, done.out
+    assert not (hosts.home / "mcp.json").exists()
+    assert json.loads(claude.read_bytes())["mcpServers"] == {"time": {"command": "uvx"}}

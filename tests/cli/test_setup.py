@@ -127,6 +127,16 @@ def test_secrets_go_into_the_vault_and_nowhere_else(hosts: Workspace) -> None:
         assert BEARER not in said.out + said.err
 
 
+def test_a_secret_that_json_gives_its_name_goes_into_the_vault_too(hosts: Workspace) -> None:
+    config = json.dumps({"site": {"token": "not-for-others"}, "level": 1})
+    plain = json.dumps({"level": "high"})
+    _claude(hosts, mcpServers={"wiki": {"command": "a", "env": {"CONF": config, "MORE": plain}}})
+    switchboard(hosts, "setup", "--yes", apart=True)
+    wiki = _ours(hosts)["wiki"]
+    assert wiki["secret_env"] == {"CONF": "vault:mcp/wiki/env/CONF"}
+    assert wiki["env"] == {"MORE": plain}
+
+
 def test_no_secret_is_shown_in_a_difference(hosts: Workspace) -> None:
     done = switchboard(hosts, "setup", "--dry-run")
     assert 'env = { GITHUB_TOKEN = "•••", LEVEL = "•••" }' in done.out
@@ -219,6 +229,38 @@ def test_different_servers_of_one_name_are_both_kept(hosts: Workspace) -> None:
     ours = _ours(hosts)
     assert ours["time"]["command"] == "uvx"
     assert ours["time_cursor"]["command"] == "other-time"
+
+
+def test_servers_whose_names_are_nearly_one_are_all_kept_and_can_be_used(hosts: Workspace) -> None:
+    """Two that differ by case, by a sign or for the eye alone would both be left out."""
+    echo = [*map(str, child_command("echo_child"))]
+
+    def started(word: str) -> dict[str, Any]:
+        return {"command": echo[0], "args": [*echo[1:], word]}
+
+    named = {"GitHub": "a", "my server": "b", "ns.tool": "c", "p\u0430y": "d"}
+    _claude(hosts, mcpServers={name: started(word) for name, word in named.items()})
+    others = {"github": "e", "my_server": "f", "ns_tool": "g", "pay": "h", "my_server_suite": "i"}
+    servers = {name: started(word) for name, word in others.items()}
+    _write(hosts, ".codex/config.toml", "")
+    _write(hosts, ".cursor/mcp.json", json.dumps({"mcpServers": servers}))
+    before = _files(hosts)
+    done = switchboard(hosts, "setup", "--yes", apart=True)
+    assert "took over github_cursor from Cursor\n  it is `github` there; another" in done.out
+    assert len(_ours(hosts)) == len(named) + len(others)
+    listed = switchboard(hosts, "list", "--json").report
+    assert [each["name"] for each in listed["servers"] if each.get("left_out")] == []
+    assert "left out" not in switchboard(hosts, "config", "check").err
+    switchboard(hosts, "revert", "--yes", apart=True)
+    assert _files(hosts) == before
+
+
+def test_a_name_cannot_repaint_the_terminal(hosts: Workspace) -> None:
+    _write(hosts, ".cursor/mcp.json", json.dumps({"mcpServers": {"a\u001b[2Jb": {}, "": {}}}))
+    shown = switchboard(hosts, "setup", "--dry-run").out
+    assert "left a\\x1b[2Jb in Cursor" in shown
+    assert 'left "" in Cursor' in shown
+    assert "\x1b" not in shown
 
 
 def test_a_broken_file_is_named_with_its_line_and_stops_no_other(hosts: Workspace) -> None:

@@ -86,7 +86,7 @@ def test_the_figure_at_the_end_is_that_of_the_surface_in_use(user: Workspace) ->
     surfaces = switchboard(user, "tokens", "--json").report["surfaces"]
     (listing,) = (each["listing"] for each in surfaces if each["is_in_use"])
     assert int(found[1].replace(",", "")) == listing
-    assert "1 could not be started: notes" in done.out
+    assert "1 did not answer: notes" in done.out
     assert "switchboard doctor --deep" in done.out
 
 
@@ -111,6 +111,39 @@ def test_hosts_are_asked_at_once_and_somebody_sees_whom_it_waits_for(
     assert "Claude Code lists it" in done.out
     assert "Codex lists it" in done.out
     assert "asking Claude Code, Codex whether Switchboard is on the list" in done.err
+
+
+def test_a_host_that_gives_no_answer_is_told_with_the_command_to_ask_it_by(
+    user: Workspace, tmp_path: Path
+) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+    program.chmod(0o755)
+    user.env["PATH"] = os.pathsep.join([str(program.parent), "/usr/bin", "/bin"])
+    _put(user, ".codex/config.toml", "")
+    done = switchboard(user, "setup", "--yes", apart=True)
+    assert "whether it lists Switchboard is not known: `codex mcp list` gave no answer" in done.out
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("switchboard", ["mcp"]),
+        ("uvx", ["switchboard-mcp", "mcp"]),
+        ("python3", ["-m", "switchboard"]),
+    ],
+)
+def test_switchboard_itself_under_another_name_is_told_and_not_put_behind_itself(
+    user: Workspace, command: str, args: list[str]
+) -> None:
+    entry = {"command": command, "args": args}
+    path = _claude(user, mcpServers={"hub": entry, "time": TIME})
+    done = switchboard(user, "setup", "--yes", apart=True)
+    assert "left hub in Claude Code: it is Switchboard itself, under another name" in done.out
+    assert [*json.loads((user.home / "mcp.json").read_bytes())["mcpServers"]] == ["time"]
+    assert json.loads(path.read_bytes())["mcpServers"]["hub"] == entry
 
 
 def test_a_file_that_cannot_be_read_is_to_be_corrected_first(user: Workspace) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,9 @@ from support.daemons import shim
 from support.requirements import requirement
 from support.tokenizer import tokens
 from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, Workspace, child_command, server
+from switchboard.cli.verbs.parts.own_board import own_caller
+from switchboard.control.requests import TokensRequest
+from switchboard.settings.load import load_settings
 
 NPM = NODE_MODULES / "@modelcontextprotocol"
 
@@ -76,6 +80,20 @@ def test_a_server_that_fails_is_named_and_not_counted(workspace: Workspace) -> N
     servers = done.out.partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in servers] == ["SUITE", "one_suite", "total"]
     assert done.err.startswith("error: gone_suite: ")
+
+
+async def test_a_server_that_takes_long_keeps_nobody_waiting_who_has_little_time(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.echo_child("prompt")
+    workspace.child("late", child_command("misbehaving_child", "hang-at-start"))
+    settings = load_settings(workspace=str(workspace.root), environ=workspace.env)
+    async with own_caller(settings, workspace.env) as caller:
+        # Far less than a start may take.
+        answer = await caller.tokens(TokensRequest(patience_s=4))
+    reasons = {each.server: each.failure and each.failure.reason for each in answer.servers}
+    assert reasons == {"prompt": None, "late": "server-starting"}
 
 
 def test_hidden_tools_count_as_direct(workspace: Workspace) -> None:

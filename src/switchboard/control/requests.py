@@ -82,6 +82,9 @@ class IntrospectRequest(ControlRequest, frozen=True, kw_only=True, tag="introspe
 class TokensRequest(ControlRequest, frozen=True, kw_only=True, tag="tokens"):
     """What a model reads of every server, with suites and without."""
 
+    # How long one server is waited for, in seconds; as long as it takes where it is nought.
+    patience_s: float = 0.0
+
 
 class ApprovalsRequest(ControlRequest, frozen=True, kw_only=True, tag="approvals"):
     """What waits for a person: everything, or the one of an id."""

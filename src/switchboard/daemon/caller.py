@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from switchboard import __version__
 from switchboard.children.exposure import SuiteSettings
 from switchboard.control.api import Hear
-from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest
+from switchboard.control.requests import USAGE, CallRequest, IntrospectRequest, TokensRequest
 from switchboard.control.tools import (
     CallAnswer,
     Failure,
@@ -133,7 +133,7 @@ class Caller:
                 tools=tuple(_described(spec, self._session) for spec in others.values()),
             )
 
-    async def tokens(self) -> TokensAnswer:
+    async def tokens(self, request: TokensRequest, *, hear: Hear | None = None) -> TokensAnswer:
         """Every server with its own tools, and with what clients are shown instead."""
         settings = self._runtime.settings
         entries = {shown_name(entry, settings.suites): entry for entry in settings.servers}
@@ -144,12 +144,12 @@ class Caller:
         # Nor do they know of sentences.
         plain = tuple(replace(entry, natural_language=False) for entry in settings.servers)
         view = _in_full(_as_suites(replace(settings, suites=unlisted, servers=plain)))
-        async with self._runtime.view(view) as board:
+        async with telling_starts(self._runtime.reachable, hear), self._runtime.view(view) as board:
             suites, _ = _divided(board, view)
             # As clients see them: what a list hides is not told in a description either.
             listed = self._runtime.assembly.catalog.tools
             servers: list[ServerTools] = []
-            for each in await self._introspected(board, suites):
+            for each in await self._introspected(board, suites, request.patience_s):
                 entry = entries[each.suite]
                 lists = settings.suites.get(entry.name, SuiteSettings())
                 visible = Visibility(lists.allow, lists.deny)
@@ -255,15 +255,19 @@ class Caller:
         return await board.pipeline(call)
 
     async def _introspected(
-        self, board: Board, suites: Mapping[str, ToolSpec]
+        self, board: Board, suites: Mapping[str, ToolSpec], patience_s: float = 0.0
     ) -> tuple[IntrospectedSuite, ...]:
-        """Ask every suite at once; one that fails does not hide the others."""
+        """Ask every suite at once; one that fails, or takes long, does not hide the others."""
 
         async def one(suite: str) -> IntrospectedSuite:
             try:
-                return await self._subtools(board, suite)
-            except Fault as fault:
-                return IntrospectedSuite(suite=suite, failure=Failure.of(fault))
+                async with asyncio.timeout(patience_s or None):
+                    return await self._subtools(board, suite)
+            except TimeoutError:
+                fault = Fault(FaultCode.UNAVAILABLE, "server-starting", f"`{suite}` still starts")
+            except Fault as refused:
+                fault = refused
+            return IntrospectedSuite(suite=suite, failure=Failure.of(fault))
 
         return tuple(await asyncio.gather(*map(one, suites)))
 

@@ -160,7 +160,7 @@ class DaemonControl:
                     return await caller.introspect(request, hear=hear)
             case TokensRequest():
                 async with self._caller() as caller:
-                    return await caller.tokens()
+                    return await caller.tokens(request, hear=hear)
             case ApprovalsRequest():
                 return await self._decisions.waiting(request)
             case DecideRequest():

@@ -23,6 +23,8 @@ from switchboard.hosts.record import (
 from switchboard.hosts.taken_out import is_bare, without_ours
 from switchkit.files import make_folder, replace_file, sync_folder
 
+# Our own files in the record, which are written before those of any host.
+OURS = "switchboard"
 _NEW_FILE = 0o600
 _CHANGED = "it has changed since it was read; run this again to see the new difference"
 
@@ -88,6 +90,9 @@ def revert(record: HostRecord, hosts: Sequence[str] = ()) -> Iterator[Reverted]:
             continue
         how: Literal["whole", "parts"] = "whole"
         reason = stuck.get(place.target, "")
+        if not reason and place.host == OURS and stuck:
+            # Nobody else has these servers as long as a host does not have its own back.
+            reason = "a host whose servers are in it could not be put back"
         if not reason:
             how, reason = _taken_back(record, written)
         if reason:

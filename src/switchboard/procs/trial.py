@@ -1,5 +1,7 @@
 """A short run of a program whose answer is waited for. Blocks, and no longer than it is told."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +37,8 @@ def trial(
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            process.kill()
+            # It leads a session of its own: what it has started ends with it.
+            os.killpg(process.pid, signal.SIGKILL)
             return Trial(status=None)
     return Trial(
         status=process.returncode,

@@ -79,6 +79,11 @@ def _clash(shown: str, others: Sequence[ServerEntry], suites: Mapping[str, Suite
     return f"its tools would be called `{address_of(shown, 'tool')}`, as those of {named}"
 
 
+def name_marks(name: str) -> frozenset[str]:
+    """What no two servers may have in common, each by its name alone; else both are left out."""
+    return frozenset((f"tools {fold(server_of(suite_name(name)))}", f"looks {_skeleton(name)}"))
+
+
 def _look_alikes(
     servers: Sequence[ServerEntry], untrusted: Sequence[ServerEntry]
 ) -> Iterator[tuple[ServerEntry, ServerEntry]]:

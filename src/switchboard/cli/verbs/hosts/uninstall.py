@@ -70,8 +70,10 @@ class LeaveReport(Report, frozen=True, kw_only=True, tag="switchboard.uninstall/
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.exit_code() == FAILED:
+            # Hosts would start a program that is not there any more.
             yield "the daemon and its files stay until every file of a host is put back"
-        elif self.kept:
+            return
+        if self.kept:
             yield f"yours, and still in {style.paths(self.home)}: {', '.join(self.kept)}"
         if not self.dry_run:
             yield hint(style, style.paths(own_removal(sys.prefix, own_installer())))
@@ -93,7 +95,8 @@ def run(request: CommandRequest) -> Report:
         confirm(request, [*ours_in(home)], "Remove these, and put all hosts back?")
     hosts = take_back(request, asks=False, is_leaving=True)
     if is_dry or hosts.exit_code() == FAILED:
-        return LeaveReport(hosts=hosts, dry_run=is_dry, removed=tuple(ours_in(home)), home=home)
+        removed = tuple(ours_in(home)) if is_dry else ()
+        return LeaveReport(hosts=hosts, dry_run=is_dry, removed=removed, home=home)
     daemons = stop_daemons(places_from(dict(request.environ)))
     removed = tuple(ours_in(home))
     for path in removed:

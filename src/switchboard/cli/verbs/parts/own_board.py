@@ -61,7 +61,7 @@ async def _answer(
             return await _called(caller, wanted, request.talk, hear)
         if isinstance(wanted, IntrospectRequest):
             return await caller.introspect(wanted, hear=hear)
-        return await caller.tokens()
+        return await caller.tokens(wanted, hear=hear)
 
 
 async def _called(caller: Caller, wanted: CallRequest, talk: Talk, hear: Hear) -> Struct:

@@ -1,5 +1,6 @@
 """A plan, carried out: each host only after a yes, each file only as it was shown."""
 
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +45,8 @@ from switchkit.cli.style import is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import Option, UsageError
 
+# Whoever sets up sits in front of it, and a server that is away keeps nobody waiting.
+_COUNTING_S = 10.0
 _ENTERS = "Change {}?"
 _ALLOWS = "Have {} leave asking to Switchboard, which asks before what could do harm?"
 
@@ -113,7 +116,7 @@ def _tokens(request: CommandRequest) -> TokensSaved | None:
         return None
     request.talk.say("\ncounting what a model reads of these servers; Ctrl-C leaves that out")
     try:
-        answer = ask_board(request, TokensRequest(), TokensAnswer)
+        answer = ask_board(request, TokensRequest(patience_s=_COUNTING_S), TokensAnswer)
     except (KeyboardInterrupt, Fault, UsageError):
         # Everything is written by now, and `switchboard tokens` counts at any time.
         return None
@@ -309,5 +312,10 @@ def _listed(
     """The same lines, with what those hosts that are written say of themselves."""
     told = {each.host: each for each in lines}
     files = [each.found for each in plans if told[each.host.id].state != "failed"]
+    lists = {each.host.id: shlex.join(each.host.lists) for each in plans}
     asked = those_listing_us(files, host_roots(request, places_for(request)), request.talk)
-    yield from (replace(each, is_listed=asked.get(each.host)) for each in told.values())
+    for each in told.values():
+        is_listed = asked.get(each.host)
+        # Asked in vain: it failed, or took too long.
+        unanswered = lists[each.host] if each.host in asked and is_listed is None else ""
+        yield replace(each, is_listed=is_listed, unanswered=unanswered)

@@ -22,6 +22,7 @@ from switchboard.core.catalog.names import tool_name
 from switchboard.hosts.found import FoundHost, FoundHostFile
 from switchboard.hosts.leftovers import launch_meaning
 from switchboard.hosts.spelled import ForeignServer
+from switchboard.settings.validate import name_marks
 
 
 class ServerSource(Struct, frozen=True, kw_only=True):
@@ -111,15 +112,24 @@ class _Taking:
         self._known = known
         self._workspace = workspace
         self._environ = environ
-        self._names = set(known)
+        # What of names is taken: two that are told apart by case or a sign would both be left out.
+        self._marks = {mark for name in known for mark in name_marks(name)}
         # By what they start or reach, values included: the same server of two hosts is one.
         self._by_meaning: dict[str, int] = {}
 
     def take(self, source: ServerSource, server: ForeignServer) -> None:
         """Note one server of one file."""
-        if is_switchboard(server.name, str(server.fields.get("command") or "")):
+        words = (
+            str(server.fields.get("command") or ""),
+            *map(str, server.fields.get("args") or ()),
+        )
+        is_ours = is_switchboard(server.name, words[0], words[1:])
+        if is_ours and is_switchboard(server.name, ""):
             return
         reason = server.reason or ("it is switched off there" if server.is_off else "")
+        if is_ours:
+            # Behind ourselves it would start us again, and so on; its owner may mean it all the same.
+            reason = "it is Switchboard itself, under another name"
         if reason:
             self.found.append(FoundServer(name=server.name, sources=(source,), reason=reason))
             return
@@ -132,7 +142,7 @@ class _Taking:
         made = self._made(source, server)
         if not made.reason:
             self._by_meaning[meaning] = len(self.found)
-            self._names.add(made.name)
+            self._marks |= name_marks(made.name)
         self.found.append(made)
 
     def _made(self, source: ServerSource, server: ForeignServer) -> FoundServer:
@@ -143,11 +153,11 @@ class _Taking:
                 return FoundServer(name=name, sources=(source,), reason=candidate.reason)
             if _same(self._known.get(name), candidate.fields, name):
                 return FoundServer(name=name, sources=(source,), is_known=True)
-            if name not in self._names:
+            if not name_marks(name) & self._marks:
                 made = _new(source, server, candidate)
                 fault = fault_at_home(name, made.fields)
                 return FoundServer(name=name, sources=(source,), reason=fault) if fault else made
-        reason = f"there are two other servers named `{server.name}`"
+        reason = f"two other servers have the name `{server.name}`, or one that is like it"
         return FoundServer(name=server.name, sources=(source,), reason=reason)
 
     def _candidate(self, name: str, source: ServerSource, server: ForeignServer) -> Candidate:
@@ -169,11 +179,17 @@ def _new(source: ServerSource, server: ForeignServer, candidate: Candidate) -> F
         into=candidate.into,
         secrets=secrets,
         remarks=(
+            *_about_name(source, candidate),
             *server.remarks,
             *_about_folders(source, candidate),
             *(each for each in candidate.remarks if not any(text in each for text in told)),
         ),
     )
+
+
+def _about_name(source: ServerSource, candidate: Candidate) -> Iterator[str]:
+    if candidate.name != source.name:
+        yield f"it is `{source.name}` there; another server has that name, or one that is like it"
 
 
 def _about_folders(source: ServerSource, candidate: Candidate) -> Iterator[str]:

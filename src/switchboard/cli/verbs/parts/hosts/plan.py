@@ -20,6 +20,7 @@ from switchboard.cli.verbs.parts.servers import entries
 from switchboard.config.locate import Places
 from switchboard.config.problems import ConfigInvalid
 from switchboard.config.writing import refuse_linked_folders
+from switchboard.hosts.applying import OURS
 from switchboard.hosts.change import OUR_NAME, FileChange, Placed, changed
 from switchboard.hosts.edits.edit import Format, decoded, read_tree
 from switchboard.hosts.edits.unfit import UnfitFile
@@ -35,8 +36,6 @@ from switchkit.platform.light import system_name
 
 HOME_VARIABLE = "SWITCHBOARD_HOME"
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})[:}]")
-# Our own files in the record of changes.
-_OURS = "switchboard"
 
 
 class HostPlan(Struct, frozen=True, kw_only=True):
@@ -174,7 +173,7 @@ def home_changes(servers: Sequence[FoundServer], places: Places) -> Iterator[Fil
 
 
 def _our_place(path: str, form: Format, key: str) -> Placed:
-    return Placed(host=_OURS, path=path, target=os.path.realpath(path), form=form, servers=(key,))
+    return Placed(host=OURS, path=path, target=os.path.realpath(path), form=form, servers=(key,))
 
 
 def own_program() -> str:

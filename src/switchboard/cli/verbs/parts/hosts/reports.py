@@ -10,7 +10,7 @@ from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
 from switchboard.cli.verbs.parts.hosts.plan import HostPlan
 from switchboard.cli.verbs.parts.importing.foreign_servers import FOREIGN_FILES
-from switchkit.cli.columns import counted
+from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 
 
@@ -35,6 +35,8 @@ class HostLine(Struct, frozen=True, kw_only=True):
     difference: str = ""
     # Whether the host lists us itself; nothing where it was not asked.
     is_listed: bool | None = None
+    # The command that lists them, where it gave no answer.
+    unanswered: str = ""
     # What to write, where we do not.
     entry: str = ""
 
@@ -60,7 +62,7 @@ class TokensSaved(Struct, frozen=True, kw_only=True):
     direct: int
     # What is listed with the settings that are in use.
     shown: int
-    # Servers that could not be started.
+    # Servers that could not be started, or not soon.
     failed: tuple[str, ...] = ()
 
 
@@ -113,7 +115,7 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
     def notes(self, style: Style) -> Iterator[str]:
         if self.tokens is not None and self.tokens.failed:
             failed = self.tokens.failed
-            yield warning(style, f"{len(failed)} could not be started: {', '.join(failed)}")
+            yield warning(style, f"{len(failed)} did not answer: {', '.join(failed)}")
             yield hint(style, "switchboard doctor --deep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
@@ -169,16 +171,17 @@ _ALLOWS = {
 def told_server(server: ServerLine, style: Style) -> Iterator[str]:
     """A server, and what becomes of it, in lines."""
     places = ", ".join(server.found_in)
+    name = style.bold(visible(server.name) or '""')
     if server.state == "left":
-        yield f"left {style.bold(server.name)} in {places}: {server.reason}"
+        yield f"left {name} in {places}: {visible(server.reason)}"
     elif server.state == "known":
-        yield f"Switchboard has {style.bold(server.name)} already, also in {places}"
+        yield f"Switchboard has {name} already, also in {places}"
     else:
-        yield f"{_SERVER_WORDS[server.state]} {style.bold(server.name)} from {places}"
+        yield f"{_SERVER_WORDS[server.state]} {name} from {places}"
     if server.secrets:
         verb = "would go into" if server.state == "planned" else "are kept in"
         yield f"  its secrets {verb} the vault: {', '.join(server.secrets)}"
-    yield from (f"  {remark}" for remark in server.remarks)
+    yield from (f"  {visible(remark)}" for remark in server.remarks)
 
 
 def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
@@ -199,6 +202,8 @@ def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
         yield warning(style, f"{host.title} does not list Switchboard yet")
     elif host.is_listed:
         yield f"  {host.title} lists it"
+    elif host.unanswered:
+        yield f"  whether it lists Switchboard is not known: `{host.unanswered}` gave no answer"
 
 
 def told_difference(difference: str, style: Style) -> Iterator[str]:

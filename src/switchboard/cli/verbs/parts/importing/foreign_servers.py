@@ -287,9 +287,32 @@ def plain_secrets(name: str, fields: Mapping[str, Any]) -> Iterator[PlainSecret]
     for field, kind in tables:
         for key, value in cast("dict[str, str]", fields.get(field) or {}).items():
             is_plain = "${" not in value and not value.startswith(("env:", "vault:"))
-            if value and is_plain and (is_secret_name(key) or redacted_text(value) != value):
+            if value and is_plain and (is_secret_name(key) or _holds_secret(value)):
                 place = f"mcp/{name}/{kind}/{key}"
                 yield PlainSecret(field=field, key=key, value=value, place=place)
+
+
+def _holds_secret(value: str) -> bool:
+    """Whether a value looks like a secret, or is JSON that gives one its name."""
+    if redacted_text(value) != value:
+        return True
+    try:
+        tree = json.loads(value) if value.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return False
+    return any(
+        is_secret_name(name) and isinstance(text, str) and text for name, text in _members(tree)
+    )
+
+
+def _members(tree: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for name, value in cast("dict[str, Any]", tree).items():
+            yield name, value
+            yield from _members(value)
+    elif isinstance(tree, list):
+        for value in cast("list[Any]", tree):
+            yield from _members(value)
 
 
 def _last(key: str) -> str:
