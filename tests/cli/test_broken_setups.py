@@ -155,6 +155,15 @@ def test_a_server_that_never_greets(workspace: Workspace, script: str, cause: st
     assert ("rpcTimeoutMs" in finding["hint"]) == (script == "sleep 600")
 
 
+def test_what_a_server_printed_stands_below_the_error_as_one_thing(workspace: Workspace) -> None:
+    program = workspace.user_home / "start-it"
+    program.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n' >&2\nexit 3\n", "utf-8")
+    program.chmod(0o700)
+    workspace.mcp_json({"ends": server([program])}, scope="home")
+    done = switchboard(workspace, "call", "ends", "x")
+    assert "\n  stderr: one\n    two\n" in done.err
+
+
 # Remote servers
 
 
