@@ -129,7 +129,8 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
         if self.surfaces:
             if shown := self._listed_otherwise:
                 saved = _saved(self.direct, shown.listing)
-                yield f"a client lists {shown.listing:,} tokens for all of them: {saved:.1f} % saved"
+                told = f"a client lists {shown.listing:,} tokens for all of them"
+                yield f"{told}: {saved:.1f} % saved"
             yield f"SESSION is estimated: {_needs(self.servers).assumptions}"
             best = min(self.surfaces, key=lambda each: each.session)
             if best.surface == DIRECT:
