@@ -37,6 +37,7 @@ BEGIN, END = "<!-- same: written by same.py --readme -->\n", "<!-- end of same -
 CLIENT = "bench"
 _SHOWN = 160
 _START_S = 60.0
+_LISTED = ("tools", "prompts", "resources", "resources/templates")
 
 
 class Way(NamedTuple):
@@ -198,8 +199,9 @@ def serving(way: Way, server: RealServer, workspace: Path, env: dict[str, str]) 
         if not way.is_suite:
             # What it says of its use is known to whoever begins after it ran.
             with talking(command, workspace, env) as talk:
-                talk.greet(CLIENT)
-                await_tools(talk)
+                # The same client: some servers show tools to those that have roots.
+                greeted(talk, workspace, is_modern=True)
+                await_listings(talk)
         with talking(command, workspace, env) as talk:
             yield talk
     finally:
@@ -207,11 +209,15 @@ def serving(way: Way, server: RealServer, workspace: Path, env: dict[str, str]) 
             subprocess.run((program, "daemon", "stop"), env=env, capture_output=True, check=False)
 
 
-def await_tools(talk: Talk) -> None:
-    """Wait until the server has listed: on a busy machine that is after the first answer."""
+def await_listings(talk: Talk) -> None:
+    """Wait until the server has listed all that it has: on a busy machine that takes a while.
+
+    Of a listing that is not worth keeping the modern era says so.
+    """
     until = time.monotonic() + _START_S
     while time.monotonic() < until:
-        if as_list(talk.ask("tools/list", {})["result"]["tools"]):
+        listed = [as_object(talk.ask(f"{kind}/list", {})["result"]) for kind in _LISTED]
+        if listed[0]["tools"] and all(each.get("ttlMs") for each in listed):
             return
         time.sleep(0.5)
 

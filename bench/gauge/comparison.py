@@ -13,6 +13,8 @@ _NOTHING = "<nothing>"
 _LISTINGS = {"prompts": "prompts", "resources": "resources", "templates": "resourceTemplates"}
 
 _MOST_SHOWN = 40_000
+# Of all that a session is told when it begins.
+_MOST_TOLD = 2_048
 _MOMENT = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
 
 # Of a suite's subtool these are told, and they have to be the same.
@@ -25,6 +27,7 @@ NAMED_ERROR = "an error of the protocol has the name of its server in front"
 FAILED_CALL = "an error of the protocol is a failed call of the suite"
 NO_LISTING = "it cannot list its tools directly either"
 LONG_SCHEMA = "an output schema is longer than hosts show"
+LONG_WORDS = "instructions are cut where Claude Code would cut them"
 UNSTEADY = "it answers this differently each time"
 
 
@@ -55,7 +58,10 @@ def compared(
             # Ours stand before those of the server.
             said, heard = answer["result"]["text"], other["result"]["text"]
             if said not in heard:
-                yield Difference(step, "", said, heard)
+                reason = NO_LISTING if lists_nothing else ""
+                if _is_cut(said, heard):
+                    reason = LONG_WORDS
+                yield Difference(step, "", said, heard, reason)
             continue
         reason = _meant(step, answer, other)
         if lists_nothing and step.startswith(("call ", "wrong ", "still ")):
@@ -71,6 +77,13 @@ def compared(
             if not any(place.startswith(each) for each in changing):
                 is_long = place.endswith(".outputSchema") and len(json.dumps(x)) > _MOST_SHOWN
                 yield Difference(step, place, x, y, LONG_SCHEMA if is_long else "")
+
+
+def _is_cut(said: str, heard: str) -> bool:
+    """Whether all is there that fits into what a host shows."""
+    begins = said[:60]
+    kept = heard[heard.find(begins) :].removesuffix("…") if begins in heard else ""
+    return bool(kept) and said.startswith(kept) and _MOST_TOLD - 10 < len(heard) <= _MOST_TOLD
 
 
 def _meant(step: str, direct: Json, behind: Json) -> str:
@@ -89,8 +102,8 @@ def _meant(step: str, direct: Json, behind: Json) -> str:
 
 
 def _undated(text: str) -> str:
-    """Without moments and process ids, which are others each time."""
-    return re.sub(r"\d+", "0", text)
+    """Without moments and process ids, which are others each time, and as wide as they are."""
+    return re.sub(r"\d+", "0", re.sub(" +", " ", text))
 
 
 def unwrapped(answer: Json) -> Json:

@@ -155,7 +155,11 @@ def _node() -> Path:
 
 
 def _ran(*command: str) -> bool:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+    # A browser is that of the system, and never one that a package fetches while it is installed.
+    env = {**os.environ, "PUPPETEER_SKIP_DOWNLOAD": "1"}
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=env, check=False
+    )
     return done.returncode == 0
 
 

@@ -8,9 +8,11 @@ damaged record of trust in `settings/test_trust`.
 
 import json
 import os
+import platform
 import re
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +25,9 @@ from cli.commands import UNTRUSTING, Finished, report_of, switchboard, typed
 from support.authority import Authority
 from support.daemons import mounted
 from support.npm_registry import NAME, TOO_NEW, NpmRegistry, npm_registry
+from support.python_index import NAME as OF_PYTHON
+from support.python_index import TOO_NEW as LATER_PYTHON
+from support.python_index import PythonIndex, python_index
 from support.workspace import Json, Workspace, child_command, server
 
 pytestmark = pytest.mark.timeout(240)
@@ -104,6 +109,60 @@ def test_a_registry_that_cannot_be_reached(workspace: Workspace) -> None:
     assert "HTTPS_PROXY" in finding["hint"]
 
 
+# The same with the other runner
+
+
+def uvx(index: PythonIndex, package: str) -> Json:
+    options = ["--default-index", f"{index.url}/simple", "--python", sys.executable]
+    return server(["uvx", *options, package])
+
+
+def test_a_package_of_uvx_for_a_later_python(workspace: Workspace) -> None:
+    with python_index() as index:
+        workspace.mcp_json({"late": uvx(index, LATER_PYTHON)}, scope="home")
+        finding = looked(workspace, "late_suite", "--deep")
+    assert "it needs another version of Python" in finding["message"]
+    assert f"found is {platform.python_version()}" in finding["hint"]
+    assert '"--python"' in finding["hint"]
+
+
+def test_a_package_of_uvx_whose_name_is_mistyped(workspace: Workspace) -> None:
+    with python_index() as index:
+        workspace.mcp_json({"lost": uvx(index, "helo-mcp")}, scope="home")
+        finding = looked(workspace, "lost_suite", "--deep")
+    assert "`uvx` does not find the package" in finding["message"]
+    assert "correct the name of the package in `args`" in finding["hint"]
+
+
+def test_an_index_of_uvx_that_cannot_be_reached(workspace: Workspace) -> None:
+    with python_index() as index:
+        gone = uvx(index, OF_PYTHON)
+    # Its tries take longer than a start may.
+    workspace.env["UV_HTTP_RETRIES"] = "0"
+    workspace.mcp_json({"far": gone}, scope="home")
+    finding = looked(workspace, "far_suite", "--deep")
+    assert "`uvx` does not reach its registry" in finding["message"]
+    assert "HTTPS_PROXY" in finding["hint"]
+
+
+def test_a_proxy_that_looks_into_the_tls_of_uvx(workspace: Workspace, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    workspace.env["UV_HTTP_RETRIES"] = "0"
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        # Whose machine this is may have told uv whom to believe.
+        workspace.env.pop(name, None)
+    with python_index(authority.context("127.0.0.1")) as index:
+        workspace.mcp_json({"hello": uvx(index, OF_PYTHON)}, scope="home")
+        finding = looked(workspace, "hello_suite", "--deep")
+        assert "`uvx` does not believe the certificate" in finding["message"]
+        assert "SSL_CERT_FILE" in finding["hint"]
+        # As the hint says.
+        workspace.env["SSL_CERT_FILE"] = str(authority.file)
+        done = switchboard(workspace, "doctor", "--deep", "--json")
+    assert findings(done, "hello_suite") == []
+    assert [each["suite"] for each in done.report["started"]] == ["hello_suite"]
+
+
 OF_UV = """
   x No solution found when resolving tool dependencies:
   Because the current Python version (3.11.7) does not satisfy Python>=3.13 and x==1 depends on
@@ -119,7 +178,7 @@ OF_UV = """
     ],
 )
 def test_a_server_for_a_later_python(workspace: Workspace, words: str, found: str) -> None:
-    # There is no uv here; these are its words, and those of pip.
+    # The words of an older uv, and those of pip.
     runner = workspace.user_home / "uvx"
     runner.write_text(f"#!/bin/sh\ncat >&2 <<'E'\n{words}\nE\nexit 1\n", "utf-8")
     runner.chmod(0o700)
@@ -153,6 +212,15 @@ def test_a_server_that_never_greets(workspace: Workspace, script: str, cause: st
     assert "try it at a terminal: " in finding["hint"]
     # A longer wait is advised only of one that said nothing at all.
     assert ("rpcTimeoutMs" in finding["hint"]) == (script == "sleep 600")
+
+
+def test_what_a_server_printed_stands_below_the_error_as_one_thing(workspace: Workspace) -> None:
+    program = workspace.user_home / "start-it"
+    program.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n' >&2\nexit 3\n", "utf-8")
+    program.chmod(0o700)
+    workspace.mcp_json({"ends": server([program])}, scope="home")
+    done = switchboard(workspace, "call", "ends", "x")
+    assert "\n  stderr: one\n    two\n" in done.err
 
 
 # Remote servers

@@ -100,6 +100,24 @@ def test_a_program_that_the_login_shell_finds_elsewhere_is_told(
     assert switchboard(workspace, "call", "notes", "echo", "text=x").code == 0
 
 
+def test_programs_of_one_folder_are_one_finding(
+    workspace: Workspace, shells: tuple[Path, Path]
+) -> None:
+    names = ("notes-server", "files-server")
+    servers = {name: {"command": name, "args": []} for name in names}
+    for name in names:
+        _program(shells[0], name, *child_command("echo_child", "notes"))
+    workspace.mcp_json(servers, scope="home")
+    (finding,) = found(workspace, "PATH")
+    assert f"does not look in {shells[0]}, where " in finding["message"]
+    assert all(f"`{name}`" in finding["message"] for name in names)
+    # What the hint says to write mends it.
+    line = finding["hint"].removeprefix("write ").partition(" into the profile")[0]
+    with (workspace.user_home / ".bash_profile").open("a", encoding="utf-8") as profile:
+        profile.write(f"{line}\n")
+    assert found(workspace, "PATH") == []
+
+
 def test_a_shell_that_hangs_or_is_not_there_keeps_nobody_waiting(
     workspace: Workspace, shells: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -186,6 +186,8 @@ NEEDS = {
     "make": (["make", "-s", "serve"], "`make` runs what files of this workspace say"),
     "local": (["npx", "-y", "tool"], "`node_modules/.bin/tool`"),
     "text": (["sh", "-c", "exec ./server.py --stdio"], "`./server.py`"),
+    "here": (["npx", "-y", "@scope/files", "."], "`.` means the folder that it starts in"),
+    "option": (["some-server", "--root=../docs"], "`--root=../docs` means the folder"),
     "fetched": (["npx", "-y", "@scope/elsewhere"], ""),
     "uvx": (["uvx", "mcp-server-time"], ""),
     "installed": (["python3", "-m", "mcp_server_time"], ""),

@@ -497,11 +497,14 @@ def test_a_server_starts_where_it_did_or_a_line_says_so(workspace: Workspace) ->
     workspace.env["PATH"] = os.pathsep.join(["/usr/bin", "/bin"])
     fixed = {"command": "python3", "args": ["server.py"], "cwd": str(workspace.root)}
     script = {"command": "npm", "args": ["run", "mcp"]}
-    _claude(workspace, mcpServers={"fixed": fixed, "script": script})
+    files = {"command": "npx", "args": ["-y", "@scope/files", "."]}
+    _claude(workspace, mcpServers={"fixed": fixed, "script": script, "files": files})
     done = switchboard(workspace, "setup", "--yes", apart=True)
     assert "left fixed in Claude Code: it runs in a folder of its own" in done.out
-    assert _ours(workspace)["script"]["start_in"] == "workspace"
-    assert done.out.count('with `start_in = "workspace"`: ') == 1
+    ours = _ours(workspace)
+    assert {ours[name]["start_in"] for name in ("script", "files")} == {"workspace"}
+    assert done.out.count('with `start_in = "workspace"`: ') == 2
+    assert done.out.count("and in no others: switchboard trust --folder") == 2
     assert switchboard(workspace, "config", "check").code == 0
 
 

@@ -72,6 +72,30 @@ def test_suites_of_the_example_need_a_tenth_of_the_tokens(workspace: Workspace) 
     assert table[-1].split()[0] == "balanced"
 
 
+def test_the_figures_of_few_tools_are_those_of_few_tools(workspace: Workspace) -> None:
+    workspace.child("one", child_command("wide_child", "1", "0"))
+    done = switchboard(workspace, "tokens")
+    assert "a session of 20 turns that uses 1 tool of 1 server; " in done.err
+    assert "so few tools cost a model least without Switchboard" in done.err
+    report = switchboard(workspace, "tokens", "--json").report
+    surfaces = {each["surface"]: each for each in report["surfaces"]}
+    # One introspection, and no more: there is nothing else to look for.
+    assert surfaces["all suites"]["session"] < surfaces["direct"]["session"] + 20_000
+
+
+def test_what_a_client_lists_is_told_where_that_is_no_suite(workspace: Workspace) -> None:
+    workspace.config_toml('surface_tokens = "balanced"\n', scope="home")
+    for name in ("one", "two", "three"):
+        workspace.child(name, child_command("wide_child", "9", "600"))
+    report = switchboard(workspace, "tokens", "--json").report
+    [used] = (each for each in report["surfaces"] if each["is_in_use"])
+    done = switchboard(workspace, "tokens")
+    assert done.out.splitlines()[0].split() == ["SUITE", "TOOLS", "DIRECT"]
+    saved = 100 * (1 - used["listing"] / report["direct"])
+    told = f"a client lists {used['listing']:,} tokens for all of them: {saved:.1f} % saved"
+    assert told in done.err
+
+
 def test_a_server_that_fails_is_named_and_not_counted(workspace: Workspace) -> None:
     workspace.echo_child("one")
     workspace.child("gone", child_command("misbehaving_child", "exit-at-once"))

@@ -67,3 +67,43 @@ def test_a_tool_that_is_silent_about_itself_is_told(workspace: Workspace) -> Non
     done = switchboard(workspace, "try", "--", *child_command("echo_child"))
     assert "does not say" in done.out
     assert "do not say whether they write" in done.err
+
+
+def test_a_script_finds_the_packages_around_it(workspace: Workspace) -> None:
+    """Of one that lies in a project or among packages, also by a link: what is beside it loads."""
+    packages = workspace.user_home / "code" / "node_modules"
+    (packages / "helper").mkdir(parents=True)
+    (packages / "helper" / "index.js").write_text("exports.name = 'hello';\n", "utf-8")
+    (packages / "hello" / "dist").mkdir(parents=True)
+    hello = Path(str(child_command("hello_child")[-1])).with_name("hello_child.cjs")
+    text = hello.read_text("utf-8").partition("\n")[2]
+    main = packages / "hello" / "dist" / "main.cjs"
+    main.write_text(f"#!/usr/bin/env node\nrequire('helper');\n{text}", "utf-8")
+    main.chmod(0o755)
+    (packages / ".bin").mkdir()
+    (packages / ".bin" / "hello").symlink_to("../hello/dist/main.cjs")
+    link = workspace.user_home / "links" / "hello"
+    link.parent.mkdir()
+    link.symlink_to(packages / ".bin" / "hello")
+    for words in (("node", main), ("node", link), (link,)):
+        done = switchboard(workspace, "try", "--json", "--", *map(str, words))
+        assert [each["name"] for each in done.report["tools"]] == ["where"], done.report
+
+
+def test_a_script_finds_its_project_and_no_home(workspace: Workspace) -> None:
+    project = workspace.user_home / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "package.json").write_text("{}", "utf-8")
+    (project / "data").write_text("beside", "utf-8")
+    # A home may be a project, too.
+    (workspace.user_home / "package.json").write_text("{}", "utf-8")
+    (workspace.user_home / "diary").write_text("mine", "utf-8")
+    script = project / "src" / "main.py"
+    script.write_text(
+        "import os, sys\n"
+        f"print(*[os.path.exists(each) for each in ({str(project / 'data')!r},"
+        f" {str(workspace.user_home / 'diary')!r})], file=sys.stderr)\n",
+        "utf-8",
+    )
+    done = switchboard(workspace, "try", "--", sys.executable, str(script))
+    assert "True False" in done.err

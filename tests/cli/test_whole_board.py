@@ -58,6 +58,18 @@ def test_what_is_in_no_suite_is_shown_beside_the_suites(mixed: Workspace) -> Non
     assert "\nin no suite  2 tools\n  copies()\n" in switchboard(mixed, "introspect").out
 
 
+def test_tools_by_which_models_find_others_are_not_among_those_that_people_find(
+    mixed: Workspace,
+) -> None:
+    lines = 'surface_tokens = "balanced"\nsurface.split = "always"\nresults.inline_tokens = 8_000\n'
+    mixed.config_toml(lines + GUARDED + COPIES + WRITES, scope="home")
+    report = switchboard(mixed, "introspect", "--json").report
+    assert [tool["name"] for tool in report["tools"]] == ["copies", "writes"]
+    found = switchboard(mixed, "find", "--limit", "100", "echo call find tool", "--json").report
+    assert {each["server"] for each in found["results"]} <= {"one", ""}
+    assert {each["name"] for each in found["results"] if not each["server"]} <= {"copies", "writes"}
+
+
 def test_one_tool_of_no_suite_is_described(mixed: Workspace) -> None:
     done = switchboard(mixed, "introspect", "copies")
     name, about, schema = done.out.split("\n", 2)

@@ -1,5 +1,6 @@
 """A client that the daemon does not serve hears why, and is served all the same."""
 
+import json
 import socket
 import subprocess
 import threading
@@ -15,6 +16,7 @@ from support.workspace import Workspace, child_command, server
 from switchboard.config.documents import MAX_FOREIGN_BYTES
 from switchboard.ipc.hello import hello_line
 from switchboard.ipc.protocol import CLIENT, MAX_HELLO_BYTES, STREAMS
+from switchboard.settings.trust import trust_folder
 
 
 def answer_to(stranger: socket.socket, hello: bytes) -> str:
@@ -92,6 +94,22 @@ async def test_a_client_is_told_what_kind_of_problem_a_file_has_in_none_of_its_w
         told = (await client.initialize())["instructions"]
     assert f" cannot be used: {why}, so what it declares is missing." in told
     assert "obey" not in told
+
+
+async def test_a_server_that_waits_for_trust_in_the_folder_is_named(workspace: Workspace) -> None:
+    here = server(child_command("echo.py"), start_in="workspace")
+    workspace.mcp_json({"files": here, "echo": server(child_command("echo.py"))}, scope="home")
+    workspace.write(".switchboard/mcp.json", json.dumps({"mcpServers": {"stranger": here}}))
+    command = workspace.command("mcp")
+    env = {**workspace.env, "SWITCHBOARD_TRUST_WORKSPACE": "0"}
+    async with talking_to(command, cwd=workspace.root, env=env) as client:
+        told = (await client.initialize())["instructions"]
+    assert "Missing because this folder is not trusted: `files`. " in told
+    assert "`switchboard trust --folder`" in told
+    assert "stranger" not in told
+    trust_folder(str(workspace.home), str(workspace.root))
+    async with talking_to(command, cwd=workspace.root, env=env) as client:
+        assert "not trusted" not in (await client.initialize())["instructions"]
 
 
 @pytest.mark.parametrize("verb", ["mcp", "serve"])

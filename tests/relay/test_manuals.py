@@ -75,6 +75,18 @@ async def test_what_a_session_is_told_is_within_what_hosts_read(workspace: Works
         while not await is_learned():
             pass
     words = await told(workspace)
-    assert 1_500 < len(words) <= 2_048
+    assert 1_900 < len(words) <= 2_048
     for name in ("one", "two", "three", "short"):
         assert f"The server `{name}` says of its use:\nBegin with thing 0." in words
+
+
+async def test_a_server_that_is_alone_has_all_the_room_that_hosts_read(
+    workspace: Workspace,
+) -> None:
+    workspace.child("wide", child_command("wide_child", "1", "0", "1700"), expose="tools")
+    async with shim(workspace) as client:
+        await client.tools()
+    await until_true((workspace.home / "cache" / "suite-words.json").exists)
+    words = await told(workspace)
+    assert len(words) > 1_700
+    assert not words.endswith("\u2026")

@@ -48,6 +48,21 @@ async def test_a_link_on_the_search_path_leads_to_its_program(den: Den) -> None:
     assert (await den.run(("tool",), env={"PATH": path}, path=path)).stdout == "hello\n"
 
 
+async def test_a_link_to_a_link_leads_to_its_program(den: Den) -> None:
+    """As one puts a program of an npm project on the search path."""
+    packages = den.home / "code" / "project" / "node_modules"
+    script(packages / "tool" / "main", '#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/data"\n')
+    (packages / "tool" / "data").write_text("its own")
+    (packages / ".bin").mkdir()
+    (packages / ".bin" / "tool").symlink_to("../tool/main")
+    folder = den.home / ".local" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "tool").symlink_to(packages / ".bin" / "tool")
+    path = f"{folder}:{PATH}"
+    ended = await den.run(("tool",), env={"PATH": path}, path=path)
+    assert ended.stdout == "its own", ended.stderr
+
+
 async def test_a_linked_folder_on_the_search_path_is_there_under_both_names(den: Den) -> None:
     prefix = den.home / ".versions" / "tool" / "v1"
     script(prefix / "bin" / "tool", "#!/bin/sh\necho hello\n")

@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import html
 import io
+import ssl
 import threading
 import zipfile
 from collections.abc import Generator
@@ -12,15 +14,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from support.workspace import CHILDREN
 
 NAME, VERSION = "hello-mcp", "1.0.0"
+# The same for a Python that there is not yet.
+TOO_NEW = "late-mcp"
 
 
 class Wheel:
     """A package of one module, whose `main` is the program of its name."""
 
-    def __init__(self, name: str, program: str) -> None:
+    def __init__(self, name: str, program: str, python: str = ">=3.8") -> None:
         module = name.replace("-", "_")
         about = f"{module}-{VERSION}.dist-info"
-        self.metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {VERSION}\n"
+        self.python = python
+        self.metadata = (
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {VERSION}\nRequires-Python: {python}\n"
+        )
         files = {
             f"{module}.py": program,
             f"{about}/METADATA": self.metadata,
@@ -40,7 +47,8 @@ class Wheel:
         """What an index says of it whose files are at an address."""
         digest = hashlib.sha256(self.content).hexdigest()
         href = f"{base}/{self.file}#sha256={digest}"
-        return f'<a href="{href}" data-core-metadata="true">{self.file}</a>'.encode()
+        needs = f'data-core-metadata="true" data-requires-python="{html.escape(self.python)}"'
+        return f'<a href="{href}" {needs}>{self.file}</a>'.encode()
 
 
 def _digest(text: str) -> str:
@@ -62,22 +70,27 @@ class PythonIndex:
 
 
 @contextmanager
-def python_index() -> Generator[PythonIndex]:
-    """An index for as long as the block lasts."""
-    wheel = Wheel(NAME, (CHILDREN / "hello_child.py").read_text("utf-8"))
+def python_index(tls: ssl.SSLContext | None = None) -> Generator[PythonIndex]:
+    """An index for as long as the block lasts, encrypted where that is given."""
+    program = (CHILDREN / "hello_child.py").read_text("utf-8")
+    wheels = {NAME: Wheel(NAME, program), TOO_NEW: Wheel(TOO_NEW, program, ">=3.99")}
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            if self.path.endswith(wheel.file):
-                self._answer(wheel.content, "application/octet-stream")
-            elif self.path.endswith(f"{wheel.file}.metadata"):
-                self._answer(wheel.metadata.encode(), "text/plain")
-            elif self.path.strip("/") == f"simple/{NAME}":
-                self._answer(wheel.page(url), "text/html")
-            else:
-                self._answer(b"there is none", "text/plain", status=404)
+            name = self.path.strip("/").removeprefix("simple/")
+            if name in wheels:
+                self._answer(wheels[name].page(url), "text/html")
+                return
+            for wheel in wheels.values():
+                if self.path.endswith(wheel.file):
+                    self._answer(wheel.content, "application/octet-stream")
+                    return
+                if self.path.endswith(f"{wheel.file}.metadata"):
+                    self._answer(wheel.metadata.encode(), "text/plain")
+                    return
+            self._answer(b"there is none", "text/plain", status=404)
 
         def _answer(self, body: bytes, kind: str, status: int = 200) -> None:
             self.send_response(status)
@@ -89,8 +102,17 @@ def python_index() -> Generator[PythonIndex]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its own name
             """Tests look at `asked`."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listener:
-        url = f"http://127.0.0.1:{listener.server_address[1]}"
+    class Listener(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Clients leave that do not believe our certificate."""
+
+    with Listener(("127.0.0.1", 0), Handler) as listener:
+        if tls is not None:
+            listener.socket = tls.wrap_socket(
+                listener.socket, server_side=True, do_handshake_on_connect=False
+            )
+        scheme = "http" if tls is None else "https"
+        url = f"{scheme}://127.0.0.1:{listener.server_address[1]}"
         thread = threading.Thread(target=listener.serve_forever, daemon=True)
         thread.start()
         try:

@@ -105,6 +105,7 @@ def test_the_doctor_says_where_the_key_is_and_what_is_wrong(workspace: Workspace
     assert "whoever can read your files can read both" in report["key"]
     whole = switchboard(workspace, "doctor").out
     assert "whoever can read your files can read both" in whole
+    assert "vault.json, 1 secret, its key in a file" in whole
     (workspace.home / "vault" / "vault.json").chmod(0o644)
     for words in (("vault", "doctor"), ("doctor",)):
         done = switchboard(workspace, *words)

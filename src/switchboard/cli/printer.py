@@ -122,7 +122,8 @@ class Printer:
             return
         self.talk.say(f"{style.red('error:')} {report.message}")
         for key, value in report.details.items():
-            self.talk.say(f"  {key}: {_for_people(key, value)}")
+            told = str(_for_people(key, value)).rstrip("\n").replace("\n", "\n    ")
+            self.talk.say(f"  {key}: {told}")
         if report.hint:
             self.talk.say(f"\n{style.cyan('hint:')} {report.hint}")
 

@@ -106,7 +106,7 @@ class Caller:
     async def introspect(
         self, request: IntrospectRequest, *, hear: Hear | None = None
     ) -> IntrospectAnswer:
-        """The tools of one suite, or everything that can be called. Raises a fault."""
+        """The tools of one suite, or everything there is to call. Raises a fault."""
         settings = _as_suites(self._runtime.settings)
         if request.full:
             settings = _in_full(settings)
@@ -130,7 +130,7 @@ class Caller:
                     *await self._introspected(board, suites),
                     *await asyncio.to_thread(_unusable, settings),
                 ),
-                tools=tuple(_described(spec, self._session) for spec in others.values()),
+                tools=tuple(_described(spec, self._session) for spec in _plain(others)),
             )
 
     async def tokens(self, request: TokensRequest, *, hear: Hear | None = None) -> TokensAnswer:
@@ -364,6 +364,12 @@ def _divided(
         {name: spec for name, spec in tools.items() if name in names},
         {name: spec for name, spec in tools.items() if name not in names},
     )
+
+
+def _plain(tools: Mapping[str, ToolSpec]) -> list[ToolSpec]:
+    """Without those by which models reach what is told of anyway."""
+    specs = (spec for spec in tools.values() if spec.behind is None)
+    return [spec for spec in specs if spec.provider not in {"find", "recall"}]
 
 
 def _described(spec: ToolSpec, session: Session) -> Subtool:

@@ -56,8 +56,9 @@ class Listed(Struct, frozen=True, kw_only=True):
     offers: frozenset[str] = frozenset()
     # Whether calls of it may be answered later: then it is a `TaskProvider`.
     has_tasks: bool = False
-    # What clients are told of it besides, before they see a tool: as it is known when they begin.
-    words: Callable[[], str] = str
+    # What clients are told of it besides, before they see a tool: as it is known when they begin,
+    # after so many letters of others.
+    words: Callable[[int], str] = lambda _taken: ""
     # What was judged for it on the way, for its own `build`, which must not take long.
     judged: Any = None
 

@@ -11,7 +11,7 @@ _MARKS = ("pyvenv.cfg", "conda-meta")
 _SHEBANG = b"#!"
 _LINE_BYTES = 512
 # A script is run by an interpreter, which may be a link to another one in a virtual environment.
-_MOST_STEPS = 8
+_MOST_STEPS = 12
 # So far below a home the folder above `bin` belongs to the program alone.
 _OWN_DEPTH = 2
 
@@ -72,6 +72,10 @@ def _is_installed_python(program: str) -> bool:
 def _next_programs(program: str, path: str) -> Iterator[tuple[str, str]]:
     """What a program leads to, each with the file that says so."""
     real = os.path.realpath(program)
+    if os.path.islink(program):
+        # One by one: the system looks at each link on the way, so each has to be there.
+        folder = os.path.realpath(os.path.dirname(program))
+        yield program, os.path.normpath(os.path.join(folder, os.readlink(program)))
     if real != program:
         yield program, real
     for interpreter in _interpreters(real, path):

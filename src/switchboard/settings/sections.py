@@ -119,6 +119,8 @@ class Omission(Struct, frozen=True, kw_only=True):
     hint: str = ""
     # Nobody has trusted it either.
     waits: bool = False
+    # It is the user's own, and would be there if the folder were trusted.
+    needs_folder: bool = False
     # Its user has switched it off, so that nothing is wrong with it.
     is_off: bool = False
 

@@ -106,7 +106,7 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         if self.guard:
             yield f"guard      {self.guard}"
         if self.vault:
-            yield f"vault      {self.vault}"
+            yield f"vault      {style.paths(self.vault)}"
         left_out = f", {self.left_out} left out" if self.left_out else ""
         off = f", {self.off} off" if self.off else ""
         yield f"servers    {self.servers}{left_out}{off}"

@@ -25,8 +25,11 @@ def instructions_for(runtime: Runtime) -> str:
     words = "".join(source.instructions(settings, tools) for source in configured(settings))
     notes = [_about_broken(file, settings) for file in settings.broken]
     notes += _about_missing_tools(runtime)
-    said = "".join(listed.words() for listed in runtime.assembly.listed.values())
-    return words + "".join(f"\n{note}" for note in notes) + said
+    notes += _about_the_folder(settings)
+    words += "".join(f"\n{note}" for note in notes)
+    for listed in runtime.assembly.listed.values():
+        words += listed.words(len(words))
+    return words
 
 
 def _about_missing_tools(runtime: Runtime) -> Iterator[str]:
@@ -35,6 +38,16 @@ def _about_missing_tools(runtime: Runtime) -> Iterator[str]:
         fault = child.connection.last_fault
         if child.entry.expose == "tools" and fault and not child.is_running and not child.is_own:
             yield f"The tools of `{child.entry.name}` are missing: {fault.message}"
+
+
+def _about_the_folder(settings: Settings) -> Iterator[str]:
+    """The user's own servers that would be there if the folder were trusted."""
+    names = ", ".join(f"`{each.entry.name}`" for each in settings.omitted if each.needs_folder)
+    if names:
+        yield (
+            f"Missing because this folder is not trusted: {names}. They work in it, so tell the "
+            "user to run `switchboard trust --folder` here if they are needed."
+        )
 
 
 def _about_broken(file: BrokenFile, settings: Settings) -> str:

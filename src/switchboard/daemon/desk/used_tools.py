@@ -44,7 +44,8 @@ def known_servers(settings: Settings, environ: Mapping[str, str]) -> dict[str, O
         words = kept.of(entry, environ)
         suite = catalog.get(shown_name(entry, settings.suites))
         cost = 0
-        if suite is not None:
+        # With a budget a suite is listed to nobody, or for less than it costs by itself.
+        if suite is not None and suite.is_listed and suite.shown_to is None:
             text = f"{suite.name} {suite.description}"
             cost = estimated_tokens(text) + estimated_tokens(bytes(suite.input_schema))
         found[entry.name] = OutlinedServer(words.outlines if words is not None else (), cost)

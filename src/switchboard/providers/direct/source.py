@@ -31,7 +31,10 @@ class DirectSource(Source[Struct]):
         if not showing:
             return Listed(offers=kinds)
         kept = kept_words(listing.settings.home)
-        words = lambda: manuals(showing, listing.environ, kept.known())  # noqa: E731 - it is called at each greeting
+
+        def words(taken: int) -> str:
+            return manuals(showing, listing.environ, kept.known(), taken)
+
         return Listed(offers=kinds | {"tools"}, words=words)
 
     def build(self, context: Context) -> Provider:

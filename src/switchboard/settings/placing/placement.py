@@ -80,7 +80,7 @@ def placed(entry: ServerEntry, ground: Ground) -> ServerEntry | Omission:
     refusal = None if is_asked_for else place.refusal()
     if refusal is not None:
         reason, hint = refusal
-        return Omission(entry=entry, reason=reason, hint=hint)
+        return Omission(entry=entry, reason=reason, hint=hint, needs_folder=hint == _TRUST)
     if entry.start_in == "workspace":
         return replace(entry, neutral=False, apart_from="")
     return replace(

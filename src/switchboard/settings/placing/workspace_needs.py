@@ -25,6 +25,8 @@ def needed_of_workspace(command: str, args: Sequence[str], workspace: str) -> st
     for name in _looked_for(command, args):
         if name and not os.path.isabs(name) and _is_there(name, workspace):
             return f"`{name}` lies in this workspace"
+    if name := next((word for word in args if _is_told_from_here(word)), ""):
+        return f"its argument `{name}` means the folder that it starts in"
     reads_folder = taken_from_folder(command, args) == "settings"
     if not reads_folder or name_of(command) in _PACKAGE_RUNNERS or _is_shell_or_node(command):
         return ""
@@ -42,6 +44,12 @@ def _looked_for(command: str, args: Sequence[str]) -> Iterator[str]:
         yield from (f"{place}/{package}" for place in _LOCAL_PROGRAMS if package)
     elif taken_from_folder(command, args) == "settings":
         yield from (piece for word in args for piece in pieces(word))
+
+
+def _is_told_from_here(word: str) -> bool:
+    """Whether it is a path by its spelling, and means another place in every folder."""
+    value = word.partition("=")[2] if word.startswith("-") else word
+    return value in {".", ".."} or value.startswith(("./", "../"))
 
 
 def _module(args: Sequence[str]) -> str:

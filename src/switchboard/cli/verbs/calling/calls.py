@@ -18,6 +18,7 @@ from switchboard.cli.verbs.parts.trusting.consent import check_reader
 from switchboard.control.call_desk import CallStatus
 from switchboard.control.past_calls import UNKNOWN
 from switchboard.control.requests import CallsRequest
+from switchboard.core.catalog.addresses import address_of
 from switchboard.core.faults import FaultCode
 from switchboard.core.text.stamps import stamped
 from switchkit.cli.columns import counted
@@ -93,7 +94,8 @@ class ListedCall(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.suite}.{self.tool}" if self.suite else self.tool
+        """As questions and `usage` name it."""
+        return address_of(self.suite, self.tool) if self.suite else self.tool
 
 
 class CallsReport(Report, frozen=True, kw_only=True, tag="switchboard.calls/1"):

@@ -8,11 +8,9 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auditing.session_model import (
-    ASSUMPTIONS,
     SEARCH,
-    SERVERS,
-    TOOLS,
     Discovery,
+    Needs,
     session_tokens_of,
 )
 from switchboard.cli.verbs.parts.auditing.session_tokens import LAST, session_tokens
@@ -95,7 +93,10 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
         ]
         rows.append(_row("total", self.tools, self.direct, self.shown, self.saved_percent))
         heads = ("SUITE", "TOOLS", "DIRECT", "SHOWN", "SAVED")
-        yield from columns(heads, rows, style, right=(1, 2, 3, 4))
+        if self._listed_otherwise:
+            # What a suite would cost is of no interest to who is not shown one.
+            heads, rows = heads[:3], [row[:3] for row in rows]
+        yield from columns(heads, rows, style, right=range(1, len(heads)))
         if self.surfaces:
             yield ""
             heads = ("SURFACE", "LISTED", "LISTING", "SESSION", "SAVED")
@@ -111,6 +112,12 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
             ]
             yield from columns(heads, rows, style, right=(1, 2, 3, 4))
 
+    @property
+    def _listed_otherwise(self) -> SurfaceTokens | None:
+        """What clients are shown in place of the suites."""
+        found = (each for each in self.surfaces if each.is_in_use and each.surface != PLAIN)
+        return next(found, None)
+
     def notes(self, style: Style) -> Iterator[str]:
         if not self.servers:
             yield "no server may be started: none is configured, or none is trusted"
@@ -120,8 +127,14 @@ class TokensReport(Report, frozen=True, kw_only=True, tag="switchboard.tokens/1"
                 yield f"{style.red('error:')} {server.suite}: {server.failure.message}"
                 yield hint(style, "switchboard doctor --deep")
         if self.surfaces:
-            yield f"SESSION is estimated: {ASSUMPTIONS}"
+            if shown := self._listed_otherwise:
+                saved = _saved(self.direct, shown.listing)
+                told = f"a client lists {shown.listing:,} tokens for all of them"
+                yield f"{told}: {saved:.1f} % saved"
+            yield f"SESSION is estimated: {_needs(self.servers).assumptions}"
             best = min(self.surfaces, key=lambda each: each.session)
+            if best.surface == DIRECT:
+                yield "so few tools cost a model least without Switchboard; the gate is not counted"
             if not best.is_in_use and best.surface not in {DIRECT, PLAIN}:
                 yield hint(style, f'write `surface_tokens = "{best.surface}"` into config.toml')
 
@@ -153,6 +166,7 @@ def _surfaces(
     if not counted or not answer.presets:
         return
     tools = sum(server.tools for server in counted)
+    needs = _needs(counted)
     whole = session_tokens_of(direct, Discovery())
     yield SurfaceTokens(
         surface=DIRECT, tools=tools, listing=direct, session=whole, session_saved_percent=0.0
@@ -160,7 +174,7 @@ def _surfaces(
     introspection = direct / len(counted)
     for preset in answer.presets:
         listing = sum(map(count_of, preset.tools))
-        session = session_tokens_of(listing, _discovery(preset, answer, tools, introspection))
+        session = session_tokens_of(listing, _discovery(preset, answer, needs, introspection))
         yield SurfaceTokens(
             surface=preset.name,
             tools=len(preset.tools),
@@ -171,21 +185,26 @@ def _surfaces(
         )
 
 
+def _needs(servers: Sequence[ServerTokens]) -> Needs:
+    counted = [server for server in servers if server.failure is None]
+    return Needs.of(sum(server.tools for server in counted), len(counted))
+
+
 def _discovery(
-    preset: ListedPreset, answer: TokensAnswer, tools: int, introspection: float
+    preset: ListedPreset, answer: TokensAnswer, needs: Needs, introspection: float
 ) -> Discovery:
     """What has to be found out before the tools of a session can be called."""
     listed = {each.name for each in preset.tools}
     suites = {server.suite for server in answer.servers}
     if suites <= listed:
-        return Discovery(trips=SERVERS, tokens=SERVERS * introspection)
+        return Discovery(trips=needs.servers, tokens=needs.servers * introspection)
     said = "\n".join(each.summary for each in preset.tools)
-    told = sum(
+    told = [
         f"\n{address_of(server.suite, tool.name)}(" in said
         for server in answer.servers
         for tool in server.tools
-    )
-    trips = TOOLS * (1 - told / max(1, tools))
+    ]
+    trips = needs.tools * (1 - sum(told) / max(1, len(told)))
     return Discovery(trips=trips, tokens=trips * SEARCH)
 
 

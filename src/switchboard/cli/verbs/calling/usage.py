@@ -1,6 +1,7 @@
 """`switchboard usage`: which tools are used, how that goes, and what is never used."""
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, date, datetime
 
 from msgspec import Struct
 
@@ -11,13 +12,15 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.core.catalog.addresses import address_of
 from switchboard.daemon.desk.used_tools import OutlinedServer, known_servers
-from switchkit.cli.columns import visible
+from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
 _DAYS, _MOST_DAYS = 30, 90
 _NAMED = 8
 _SECOND = 1_000
+# What was not called in less than this may be needed all the same.
+_TELLING_DAYS, _TELLING_CALLS = 7, 50
 
 USAGE = Usage(
     verb="usage",
@@ -84,6 +87,8 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
     unused_servers: tuple[ServerCost, ...] = ()
     servers: tuple[ServerCost, ...] = ()
     by_day: tuple[UsedDay, ...] = ()
+    # Since the first of the calls.
+    known_days: int = 0
     unused_tools: tuple[UnusedTools, ...] = ()
     is_guarded: bool = True
     unreadable: tuple[str, ...] = ()
@@ -106,15 +111,15 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
                 ("total", f"{self.calls:,}", f"{self.errors:,}", "", "", f"{self.tokens:,}")
             )
             yield from columns(heads, rows, style, right=(1, 2, 3, 4, 5), elastic=(0,))
+        # Before the first call nothing is used, and that says nothing.
         if self.tools and (self.unused_servers or self.unused_tools):
             yield ""
-        if self.unused_servers or self.unused_tools:
             heads = ("NEVER USED", "TOOLS", "SUITE", "DIRECT", "NAMES")
             rows = [
                 (
                     visible(each.server),
                     f"{each.tools:,}" if each.tools else "?",
-                    f"{each.suite_tokens:,}",
+                    f"{each.suite_tokens:,}" if each.suite_tokens else "",
                     f"{each.direct_tokens:,}" if each.tools else "?",
                     "all of them",
                 )
@@ -138,11 +143,16 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
             yield f"no call in the last {self.days} days"
             if not self.is_guarded:
                 yield "calls are written down only while the gate is on: `guard = true`"
-        else:
-            yield f"the last {self.days} days; tokens are estimated"
-        if self.unused_servers:
+            yield from self.unreadable
+            return
+        yield f"the last {self.days} days; tokens are estimated"
+        if self.known_days < _TELLING_DAYS or self.calls < _TELLING_CALLS:
+            known = f"{counted(self.calls, 'call')} in {counted(self.known_days, 'day')}"
+            yield f"only {known} so far: what was not used yet may still be needed"
+        elif self.unused_servers:
             saved = sum(each.suite_tokens for each in self.unused_servers)
-            yield f"without the suites of servers that are never used: {saved:,} tokens less"
+            if saved:
+                yield f"without the suites of servers that are never used: {saved:,} tokens less"
             yield hint(style, "switchboard disable NAME")
         yield from self.unreadable
 
@@ -150,9 +160,9 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
 def run(request: CommandRequest) -> Report:
     days = _days(request.arguments.one("days"))
     settings = usable_for(request)
-    counted = UsageCount(settings.home)
-    used = counted.last_days(days)
-    by_day = counted.by_day(days)
+    count = UsageCount(settings.home)
+    used = count.last_days(days)
+    by_day = count.by_day(days)
     known = known_servers(settings, request.environ)
     listed = tuple(_listed_servers(known))
     called = {tool.server for tool in used}
@@ -166,9 +176,10 @@ def run(request: CommandRequest) -> Report:
         unused_servers=tuple(each for each in listed if each.server not in called),
         servers=listed,
         by_day=tuple(_day(day, uses.values()) for day, uses in by_day.items()),
+        known_days=_days_since(min(by_day, default="")),
         unused_tools=tuple(_unused_tools(known, used)),
         is_guarded=settings.is_guarded,
-        unreadable=tuple(counted.unreadable),
+        unreadable=tuple(count.unreadable),
     )
 
 
@@ -198,6 +209,11 @@ def _listed_servers(known: Mapping[str, OutlinedServer]) -> Iterator[ServerCost]
             suite_tokens=server.suite_tokens,
             direct_tokens=sum(each.tokens for each in server.tools),
         )
+
+
+def _days_since(first: str) -> int:
+    """How many days there are from one to this, both counted."""
+    return (datetime.now(UTC).date() - date.fromisoformat(first)).days + 1 if first else 0
 
 
 def _day(day: str, uses: Collection[Use]) -> UsedDay:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -18,6 +19,7 @@ from switchboard.cli.render import as_json, columns, hint, warning
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.asking import can_ask
+from switchboard.cli.verbs.parts.code_roots import code_root, code_roots
 from switchboard.cli.verbs.parts.own_board import TerminalAsker, own_caller
 from switchboard.cli.verbs.parts.tool_tokens import ENCODING, count_of
 from switchboard.control.requests import CallRequest, IntrospectRequest
@@ -37,6 +39,7 @@ _NAME = "tried"
 # everything else is refused and noted.
 _NOWHERE = "switchboard.invalid"
 _HOME = "SWITCHBOARD_HOME"
+_SYSTEM = ("/usr/", "/bin/")
 _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh")
 
 USAGE = Usage(
@@ -52,7 +55,8 @@ USAGE = Usage(
     ),
     details=(
         "The server runs in a sandbox, in an empty folder, without your files, your variables and "
-        "your network; it reads the folders of files on its command line. You see its tools, what "
+        "your network; it reads the folders of files on its command line, and the packages around "
+        "them. You see its tools, what "
         "they say they do, how many tokens they cost, and which hosts it tried to reach. Nothing "
         "of it is kept. What a package runner downloads comes from its registry, which has to be "
         "allowed."
@@ -182,7 +186,10 @@ def _failure(failure: Failure) -> dict[str, str]:
 
 def _fields(request: CommandRequest, command: tuple[str, ...]) -> dict[str, Any]:
     words = _words(command)
-    named = [word for word in words if os.path.isabs(word) and os.path.exists(word)]
+    program = shutil.which(words[0], path=request.environ.get("PATH")) or words[0]
+    named = [word for word in (program, *words[1:]) if os.path.isabs(word)]
+    # What the system has itself is there anyway.
+    named = [path for path in named if os.path.exists(path) and not path.startswith(_SYSTEM)]
     fields: dict[str, Any] = {
         "command": words[0],
         "args": words[1:],
@@ -190,7 +197,8 @@ def _fields(request: CommandRequest, command: tuple[str, ...]) -> dict[str, Any]
         "egress": [_NOWHERE, *request.arguments.all("allow")],
     }
     home = os.path.expanduser("~")
-    if roots := sorted({_root(path, home) for path in (*named, *_read(request))}):
+    roots = {root for path in named for root in code_roots(path, home)}
+    if roots := sorted(roots.union(code_root(path, home) for path in _read(request))):
         fields["read_roots"] = roots
     pairs = [each.partition("=") for each in request.arguments.all("env")]
     if pairs:
@@ -217,14 +225,6 @@ def _read(request: CommandRequest) -> Iterator[str]:
         if not os.path.exists(path):
             raise UsageError(f"there is no `{path}` to read")
         yield os.path.abspath(path)
-
-
-def _root(path: str, home: str) -> str:
-    """What has to be readable for a file on the command line: its folder, for what it loads."""
-    folder = path if os.path.isdir(path) else os.path.dirname(path)
-    # A home, or what homes are in, is more than anybody means.
-    is_wide = os.path.commonpath([folder, home]) == folder
-    return path if is_wide else folder
 
 
 async def _seen(report: TryReport, caller: Caller) -> TryReport:

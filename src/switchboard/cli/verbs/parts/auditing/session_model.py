@@ -6,18 +6,36 @@ discovers a tool costs a turn.
 
 from msgspec import Struct
 
+from switchkit.cli.columns import counted
+
 TURNS = 20
-TOOLS, SERVERS = 4, 3
+_TOOLS, _SERVERS = 4, 3
 _BEGINS_WITH, _GROWS_BY = 12_000, 700
 # What a search answers with, in the mean.
 SEARCH = 160
 
-ASSUMPTIONS = (
-    f"a session of {TURNS} turns that uses {TOOLS} tools of {SERVERS} servers; its context begins"
-    f" with {_BEGINS_WITH:,} tokens beside the listing and grows by {_GROWS_BY} a turn; discovering"
-    f" a tool is a trip of its own: {SEARCH} tokens for a search, and all schemas of a server for"
-    " an introspection"
-)
+
+class Needs(Struct, frozen=True):
+    """What a session uses of what there is: of few, all."""
+
+    tools: int
+    servers: int
+
+    @classmethod
+    def of(cls, tools: int, servers: int) -> "Needs":
+        """Where there are so many tools of so many servers."""
+        return cls(min(_TOOLS, tools), min(_SERVERS, servers))
+
+    @property
+    def assumptions(self) -> str:
+        """What is assumed of the session, in words."""
+        used = f"{counted(self.tools, 'tool')} of {counted(self.servers, 'server')}"
+        return (
+            f"a session of {TURNS} turns that uses {used}; its context begins"
+            f" with {_BEGINS_WITH:,} tokens beside the listing and grows by {_GROWS_BY} a turn;"
+            f" discovering a tool is a trip of its own: {SEARCH} tokens for a search, and all"
+            " schemas of a server for an introspection"
+        )
 
 
 class Discovery(Struct, frozen=True):

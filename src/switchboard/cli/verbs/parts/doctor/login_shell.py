@@ -1,7 +1,7 @@
 """The `PATH` of the login shell against ours: who is started from a desktop has that one."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from shutil import which
 
 from switchboard.children.schema import ServerEntry
@@ -27,8 +27,33 @@ def about_path(settings: Settings, environ: Mapping[str, str]) -> Iterator[Findi
     theirs = _login_path(environ) if named else None
     if theirs is None:
         return
-    for entry in {each.command: each for each in named}.values():
-        yield from _about(entry, program_of(entry, environ), which(entry.command, path=theirs))
+    found = [
+        (entry, program_of(entry, environ), which(entry.command, path=theirs))
+        for entry in {each.command: each for each in named}.values()
+    ]
+    # Whoever installs programs somewhere has more than one there: that is one thing to mend.
+    folders: dict[str, list[ServerEntry]] = {}
+    for entry, ours, other in found:
+        if ours is not None and other is None:
+            folders.setdefault(os.path.dirname(ours), []).append(entry)
+    for folder, entries in folders.items():
+        if len(entries) > 1:
+            yield _about_folder(folder, entries)
+    for entry, ours, other in found:
+        if other is not None or len(folders.get(os.path.dirname(ours or ""), ())) == 1:
+            yield from _about(entry, ours, other)
+
+
+def _about_folder(folder: str, entries: Sequence[ServerEntry]) -> Finding:
+    names = ", ".join(f"`{each.command}`" for each in entries)
+    return Finding(
+        severity="warning",
+        subject="PATH",
+        message=f"your login shell does not look in {folder}, where {names} are: a host that is"
+        " started from the desktop does not find them",
+        hint=f'write PATH="{folder}:$PATH" into the profile of your login shell, or full paths as'
+        " their `command`",
+    )
 
 
 def _about(entry: ServerEntry, ours: str | None, theirs: str | None) -> Iterator[Finding]:

@@ -197,6 +197,7 @@ def _about_folders(source: ServerSource, candidate: Candidate) -> Iterator[str]:
         yield "its host had it in this project alone; here it is for every project"
     if candidate.needs_workspace:
         yield f'with `start_in = "workspace"`: {candidate.needs_workspace}'
+        yield "it starts in folders that you trust, and in no others: switchboard trust --folder"
 
 
 def _put_away(name: str, candidate: Candidate) -> tuple[dict[str, Any], tuple[PlainSecret, ...]]:

@@ -9,6 +9,7 @@ from switchboard.core.stores import VaultStore
 from switchboard.settings.sections import Settings
 from switchboard.vault.file_vault import FileVault
 from switchboard.vault.opening import vault_folder
+from switchkit.cli.columns import counted
 
 _KEYS = {
     "keychain": "in the keychain of the system",
@@ -35,7 +36,7 @@ class VaultState(Struct, frozen=True, kw_only=True):
         if not self.key and self.engine == "file" and not self.problems:
             return f"{self.place} (none yet)"
         told = f", its key {self.key}" if self.key else ""
-        return f"{self.place}, {self.secrets} secrets{told}"
+        return f"{self.place}, {counted(self.secrets, 'secret')}{told}"
 
 
 def state_of(settings: Settings, store: VaultStore, *, deep: bool) -> VaultState:
