@@ -40,9 +40,11 @@ from switchboard.core.sessions import ChosenAccount, Era, Session
 from switchboard.daemon.ancestors import NOBODY, Acting, runs_above
 from switchboard.daemon.board.assemble import usable_here
 from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.desk.plain_views import as_suites, in_full, unopened
 from switchboard.daemon.desk.preset_listings import preset_listings
 from switchboard.daemon.desk.start_news import telling_starts
 from switchboard.daemon.sessions.client_programs import asking_program
+from switchboard.providers.table import only_leads
 from switchboard.settings.sections import Settings
 from switchboard.settings.server_names import server_left_out, suite_for
 from switchboard.settings.validate import shown_name
@@ -69,7 +71,7 @@ class Caller:
         settings = self._runtime.settings
         # A question at the terminal counts where any answer of a client does.
         asker = asker if settings.approval_channel == "any" else None
-        settings = _unopened(_as_suites(settings))
+        settings = unopened(as_suites(settings))
 
         asked: Hear = hear if hear is not None and asker is None else lambda _: None
 
@@ -107,9 +109,9 @@ class Caller:
         self, request: IntrospectRequest, *, hear: Hear | None = None
     ) -> IntrospectAnswer:
         """The tools of one suite, or everything there is to call. Raises a fault."""
-        settings = _as_suites(self._runtime.settings)
+        settings = as_suites(self._runtime.settings)
         if request.full:
-            settings = _in_full(settings)
+            settings = in_full(settings)
         async with (
             telling_starts(self._runtime.reachable, hear),
             self._runtime.view(settings) as board,
@@ -143,7 +145,7 @@ class Caller:
         }
         # Nor do they know of sentences.
         plain = tuple(replace(entry, natural_language=False) for entry in settings.servers)
-        view = _in_full(_as_suites(replace(settings, suites=unlisted, servers=plain)))
+        view = in_full(as_suites(replace(settings, suites=unlisted, servers=plain)))
         async with telling_starts(self._runtime.reachable, hear), self._runtime.view(view) as board:
             suites, _ = _divided(board, view)
             # As clients see them: what a list hides is not told in a description either.
@@ -369,36 +371,9 @@ def _divided(
 def _plain(tools: Mapping[str, ToolSpec]) -> list[ToolSpec]:
     """Without those by which models reach what is told of anyway."""
     specs = (spec for spec in tools.values() if spec.behind is None)
-    return [spec for spec in specs if spec.provider not in {"find", "recall"}]
+    return [spec for spec in specs if not only_leads(spec.provider)]
 
 
 def _described(spec: ToolSpec, session: Session) -> Subtool:
     text = spec.described_to(session)
     return Subtool(name=spec.name, summary=text, input_schema=spec.input_schema)
-
-
-def _as_suites(settings: Settings) -> Settings:
-    """Every server a suite, also one that shows its tools to clients under their own names.
-
-    What is told of them is for people and programs, and as long as it is.
-    """
-    servers = tuple(replace(entry, expose="suite") for entry in settings.servers)
-    introspection = replace(settings.introspection, is_bounded=False, format="json")
-    if introspection.mode == "auto":
-        introspection = replace(introspection, mode="summary")
-    return replace(settings, servers=servers, introspection=introspection)
-
-
-def _in_full(settings: Settings) -> Settings:
-    return replace(settings, introspection=replace(settings.introspection, mode="full"))
-
-
-def _unopened(settings: Settings) -> Settings:
-    """Every suite passes its child's results on as they are."""
-    suites = {
-        entry.name: replace(
-            settings.suites.get(entry.name, SuiteSettings()), result_mode="passthrough"
-        )
-        for entry in settings.servers
-    }
-    return replace(settings, suites={**settings.suites, **suites})

@@ -41,6 +41,8 @@ class Row(Struct, frozen=True, kw_only=True):
     variables: tuple[str, ...] = ()
     # Names of tools that no other provider may use. `x_*` means all that begin with `x_`.
     reserved: tuple[str, ...] = ()
+    # Its tools only lead models to what the others have.
+    only_leads: bool = False
     # Variables that hold a path, which may be relative to the folder of the client.
     path_variables: tuple[str, ...] = ()
 
@@ -94,11 +96,13 @@ TABLE: dict[str, Row] = {
         module="switchboard.providers.find.source",
         settings=("surface_tokens",),
         reserved=("find_tool", "call_tool", "call_read_only_tool"),
+        only_leads=True,
     ),
     "recall": Row(
         module="switchboard.providers.recall.source",
         settings=("results", "suites"),
         reserved=("read_result",),
+        only_leads=True,
     ),
 }
 
@@ -157,6 +161,11 @@ def _holds(folder: str, endings: tuple[str, ...]) -> bool:
         name.endswith(endings) or any(os.path.exists(folder + "/" + name + end) for end in inner)
         for name in names
     )
+
+
+def only_leads(provider: str) -> bool:
+    """Whether the tools of a provider only lead models to those of others, which people have."""
+    return TABLE[provider].only_leads
 
 
 def is_reserved(name: str, provider: str = "") -> bool:

@@ -128,7 +128,7 @@ class _Taking:
             return
         reason = server.reason or ("it is switched off there" if server.is_off else "")
         if is_ours:
-            # Behind ourselves it would start us again, and so on; its owner may mean it all the same.
+            # Behind ourselves it would start us again, and so on.
             reason = "it is Switchboard itself, under another name"
         if reason:
             self.found.append(FoundServer(name=server.name, sources=(source,), reason=reason))
