@@ -204,10 +204,22 @@ async def test_a_part_is_sent_on_with_changes_and_a_person_sees_all_of_it(
     assert f'body = result {handle} of wiki.page at "/body"' in question
     assert "2 changes" in question
     assert '"title": "New"' in question
-    # Every value that is sent, and none that is not.
+    # Every value that is sent, and what is not only as what was taken away.
     titles = [each["title"] for each in expected[1:]]
-    assert [title for title in titles if f'"title": "{title}"' not in question] == []
-    assert '"Section 0"' not in question
+    sent, _, changed = question.partition("From earlier results:")
+    assert [title for title in titles if f'"title": "{title}"' not in sent] == []
+    assert '"Section 0"' not in sent
+    # Two changes far from each other: each line by itself, however often the same stands elsewhere.
+    assert _changed(changed) == {
+        *("-  {", '-    "id": 0,', '-    "title": "Section 0"', "-  },"),
+        *('-    "title": "Section 3"', '+    "title": "Another title"'),
+    }
+
+
+def _changed(question: str) -> set[str]:
+    """The changed lines of the differences of a question."""
+    lines = (line.removeprefix("  | ") for line in question.splitlines() if "  | " in line[:4])
+    return {line for line in lines if line[0] in "+-"}
 
 
 @attack("T16")
@@ -261,6 +273,22 @@ async def test_the_queue_shows_all_of_it_before_one_decides(wiki: Wiki) -> None:
         await wiki.gate.decide("approve")
         assert words((await client.answer_to(begun))["result"]) == "saved"
     assert wiki.saved == {"body": SECTIONS[:150]}
+
+
+@attack("T16")
+async def test_the_queue_shows_what_a_patch_changes(wiki: Wiki) -> None:
+    patch = [{"op": "replace", "path": "/1/title", "value": "Another title"}]
+    async with wiki.gate.window(capabilities={}) as client:
+        handle = await kept(client, sections=150)
+        body = {"$result": handle, "path": "/body", "patch": patch}
+        arguments = {"tool": "wiki.save", "args": {"body": body}}
+        begun = client.begin("tools/call", {"name": "call_tool", "arguments": arguments})
+        [entry] = await wiki.gate.waiting()
+        shown = await wiki.gate.type("approvals", "show", entry["id"])
+        assert '| -    "title": "Section 1"' in shown.out
+        assert '| +    "title": "Another title"' in shown.out
+        await wiki.gate.decide("approve")
+        assert words((await client.answer_to(begun))["result"]) == "saved"
 
 
 @attack("T17")

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from switchboard.core.privacy.cleaning import written_out
@@ -52,7 +53,7 @@ def held_difference(held: Held) -> tuple[str, ...]:
 
 
 def _lines(before: str, after: str) -> Iterator[str]:
-    old, new = list(_pieces(before)), list(_pieces(after))
+    old, new = _without_ends(list(_pieces(before)), list(_pieces(after)))
     if max(len(old), len(new)) > _MOST_PIECES:
         yield from _roughly(old, new)
         return
@@ -63,11 +64,23 @@ def _lines(before: str, after: str) -> Iterator[str]:
         yield "…" if line.startswith("@@") else written_out(line)
 
 
+def _without_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Both without what they begin and end with alike, but for the neighbours of what differs."""
+    begin, most = 0, min(len(old), len(new))
+    while begin < most and old[begin] == new[begin]:
+        begin += 1
+    end = 0
+    while end < most - begin and old[-1 - end] == new[-1 - end]:
+        end += 1
+    begin, end = max(0, begin - _AROUND), max(0, end - _AROUND)
+    return old[begin : len(old) - end], new[begin : len(new) - end]
+
+
 def _roughly(old: list[str], new: list[str]) -> Iterator[str]:
     """The same in one go, without what stands around it: to match so many would take minutes."""
-    had, has = set(old), set(new)
-    found = [f"-{each}" for each in old if each not in has]
-    found += [f"+{each}" for each in new if each not in had]
+    had, has = Counter(old), Counter(new)
+    found = [f"-{each}" for each in (had - has).elements()]
+    found += [f"+{each}" for each in (has - had).elements()]
     if not found and old != new:
         found = ["… the same lines in another order, or another number of them"]
     yield from map(written_out, found)

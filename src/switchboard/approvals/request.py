@@ -23,7 +23,7 @@ from switchboard.approvals.wording.arguments import (
 )
 from switchboard.approvals.wording.effects import does, effects_in_words
 from switchboard.approvals.wording.prompt import prompt_of
-from switchboard.approvals.wording.sources import source_of
+from switchboard.approvals.wording.sources import sources_of
 from switchboard.core.calls.call import Call
 from switchboard.core.calls.launches import Launch, Wish
 from switchboard.core.faults import Fault, FaultCode
@@ -157,7 +157,7 @@ class ApprovalRequests:
             brief_is_whole=is_whole,
             # Beside what is sent, never in its place.
             sources=tuple(
-                blanks_counted(source_of(each, self._by_value)) for each in call.borrowed
+                map(blanks_counted, sources_of(call.borrowed, shown.value, self._by_value))
             ),
             hidden=shown.places,
             offers=_offers(session, launch),

@@ -121,7 +121,7 @@ class Question(Struct, frozen=True, kw_only=True):
     # The same in one row of a narrow terminal, and whether nothing is left out of it.
     brief: str = ""
     brief_is_whole: bool = True
-    # What of them is part of an earlier result, and of whose; a line each.
+    # What of them is part of an earlier result, and of whose; below it what was changed of that.
     sources: tuple[str, ...] = ()
     # The places of those that are taken out because the tool marks them as secrets.
     hidden: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ MOST_UNPACKED = 8 * 1024 * 1024
 _MOST_TAKEN = 1024 * 1024
 # What a patch may work on: it is read once more for it.
 _MOST_PATCHED = 2 * _MOST_TAKEN
+# What a person is shown the changes of.
+_MOST_COMPARED = 64 * 1024
 _HINT = (
     'send {"$result": "HANDLE", "path": "/name/0", "patch": [JSON Patch]}; path and patch may go'
 )
@@ -191,6 +193,7 @@ class _Work:
             steps = read_path(reference.path)
             value = value_at(self._documents[kept.handle], steps)
             operations = read_patch(reference.patch)
+            whole = b""
             if operations:
                 whole = encode(value)
                 if len(whole) > _MOST_PATCHED:
@@ -215,6 +218,7 @@ class _Work:
                 path=written(steps),
                 letters=len(value) if isinstance(value, str) else size,
                 changes=len(operations),
+                before=whole if len(whole) <= _MOST_COMPARED else b"",
             )
         )
         return value

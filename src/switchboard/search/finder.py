@@ -9,11 +9,11 @@ from switchboard.search.index import Hit, Index, Searched
 from switchboard.search.words import squeezed, words
 
 # Nearly always the right tool is among those that score this much of the best.
-_NEAR = 0.7
+_NEAR = 0.65
 _FEWEST, _MOST = 2, 8
 # A sentence of which no more fits than this, by the size of the catalogue, is about something else.
 # Of a few words, one that fits is enough.
-_LEAST, _SENTENCE = 0.5, 4
+_LEAST, _SENTENCE = 0.45, 4
 # Unless it says most of a tool's name.
 _WORDS_OF_A_NAME = 2
 _DOCUMENTED = 64

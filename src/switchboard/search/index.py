@@ -8,42 +8,33 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
-from switchboard.search.synonyms import SYNONYMS
+from switchboard.search.actions import agreement, done_by
+from switchboard.search.query import LONGEST, Query, read_query
 from switchboard.search.words import squeezed, words
 
 _SATURATION = 1.2
-_SYNONYM_WEIGHT = 0.15
-# Whoever says a tool's name means it, whatever else fits the words.
-_EXACT = 100.0
-# A tool all of whose name was said does more likely just that; of those that fit well anyway.
-_WHOLE_NAME, _LOOKED_AT = 0.15, 64
+# Whoever says a tool's name means it: more than all words of the longest query together.
+_EXACT = 10_000.0
+# Those that fit well are looked at more closely: a tool all of whose name was said does more likely
+# just that, and so does one that has words one after the other as they were said.
+_LOOKED_AT = 64
+_WHOLE_NAME, _PAIR = 0.15, 0.2
+_WORDS_IN_ORDER = 60
 # No text wins by length or by saying a word again and again.
 _WORDS_OF_A_FIELD = 400
 _TIMES_OF_A_WORD = 4
-_WORDS_OF_A_QUERY = 200
-_LONGEST_QUERY = 4_000
 _WORD_OF_A_QUERY = re.compile(r"[\w./-]+")
 # What tells a name from a word: `list_repos`, `git.status`, `listRepos`.
 _MARK_OF_A_NAME = re.compile(r"\w[-./]\w|_|[a-z][A-Z]")
-
-
-class FieldWeight(NamedTuple):
-    """What words of one field count, and how much its length takes away from that."""
-
-    weight: float
-    length: float
-
-
-_NAME, _SERVER = FieldWeight(3.0, 0.3), FieldWeight(2.0, 0.3)
-_DESCRIPTION, _PARAMETERS = FieldWeight(1.0, 0.6), FieldWeight(0.5, 0.75)
-_PARAMETER_TEXTS, _SERVER_TEXT = FieldWeight(0.25, 0.75), FieldWeight(0.3, 0.75)
-_FIELDS = (_NAME, _SERVER, _DESCRIPTION, _PARAMETERS, _PARAMETER_TEXTS, _SERVER_TEXT)
+# What the words of each field count, in the order of `Searched.texts`, and how much of that the
+# length of the field takes away.
+_FIELDS = ((3.0, 0.3), (2.0, 0.3), (1.0, 0.6), (0.5, 0.75), (0.25, 0.75), (0.3, 0.75))
 
 
 class Searched(NamedTuple):
@@ -57,7 +48,7 @@ class Searched(NamedTuple):
     server_text: str = ""
 
     def texts(self) -> tuple[str, ...]:
-        """The texts in the order of the fields."""
+        """The texts in the order of their weights."""
         return (
             self.name,
             self.server,
@@ -80,6 +71,17 @@ class _Postings(NamedTuple):
 
     places: "array[int]"
     scores: "array[float]"
+    # How much it says at all: the fewer have it, the more.
+    rarity: float
+
+
+class _Closer(NamedTuple):
+    """What is looked at of a tool that fits well."""
+
+    name: frozenset[str]
+    # Its name and the beginning of its description, stem by stem.
+    in_order: str
+    actions: frozenset[str]
 
 
 class Index:
@@ -87,7 +89,7 @@ class Index:
 
     def __init__(self, tools: Sequence[Searched]) -> None:
         self._postings = _postings(tools)
-        self._names = [frozenset(words(tool.name)) for tool in tools]
+        self._closer = [_closer(tool) for tool in tools]
         self._named: dict[str, list[int]] = {}
         self._addressed: dict[str, list[int]] = {}
         for place, tool in enumerate(tools):
@@ -102,26 +104,40 @@ class Index:
 
         `among` are the places that count, where not all of them do.
         """
-        query = query[:_LONGEST_QUERY]
-        said = _weighted(query)
+        asked = read_query(query)
         scores: dict[int, float] = {}
-        for word, weight in said.items():
+        for word, weight in (*asked.said.items(), *asked.meant.items()):
             if postings := self._postings.get(word):
                 for place, score in zip(postings.places, postings.scores, strict=True):
                     scores[place] = scores.get(place, 0.0) + weight * score
-        for place, times in self._exact(query).items():
-            scores[place] = scores.get(place, 0.0) + _EXACT * times
+        exact = self._exact(query[:LONGEST])
+        for place in exact:
+            scores.setdefault(place, 0.0)
         if among is not None:
             scores = {place: scores[place] for place in among & scores.keys()}
-        likely = nlargest(max(most, _LOOKED_AT), scores.items(), key=_rank)
-        better = ((place, score * self._named_in(said, place)) for place, score in likely)
+        likely = dict(nlargest(max(most, _LOOKED_AT), scores.items(), key=_rank))
+        likely |= {place: scores[place] for place in exact if place in scores}
+        pairs = [
+            (f" {one} {other} ", weight * self._rarity(one, other))
+            for (one, other), weight in asked.pairs.items()
+        ]
+        better = (
+            (place, self._looked_at(score, place, asked, pairs) + _EXACT * exact[place])
+            for place, score in likely.items()
+        )
         return [Hit(place, score) for place, score in nlargest(most, better, key=_rank)]
 
-    def _named_in(self, said: Mapping[str, float], place: int) -> float:
-        """How much more a tool counts whose name, or part of it, was said word for word."""
-        name = self._names[place]
-        share = sum(said.get(word, 0.0) >= 1 for word in name) / len(name) if name else 0.0
-        return 1 + _WHOLE_NAME * share
+    def _looked_at(
+        self, score: float, place: int, asked: Query, pairs: Sequence[tuple[str, float]]
+    ) -> float:
+        """The score with what is not in single words: their order, the name, what is to be done."""
+        tool = self._closer[place]
+        score += _PAIR * sum(weight for text, weight in pairs if text in tool.in_order)
+        share = sum(word in asked.said for word in tool.name) / max(len(tool.name), 1)
+        return score * (1 + _WHOLE_NAME * share) * agreement(asked.actions, tool.actions)
+
+    def _rarity(self, *pair: str) -> float:
+        return _mean(self._postings[word].rarity if word in self._postings else 0 for word in pair)
 
     def _exact(self, query: str) -> Counter[int]:
         """Those whose name the query is, or holds as a word that is plainly a name.
@@ -147,14 +163,12 @@ def _rank(found: tuple[int, float]) -> tuple[float, int]:
     return score, -place
 
 
-def _weighted(query: str) -> dict[str, float]:
-    said = Counter(islice(words(query), _WORDS_OF_A_QUERY))
-    weighted = {word: float(min(times, 2)) for word, times in said.items()}
-    for word in said:
-        for other in SYNONYMS.get(word, ()):
-            if other not in said:
-                weighted[other] = max(weighted.get(other, 0.0), _SYNONYM_WEIGHT)
-    return weighted
+def _closer(tool: Searched) -> _Closer:
+    name = words(tool.name)
+    described = islice(words(tool.description), _WORDS_IN_ORDER)
+    # Words on either side of a gap are no neighbours.
+    in_order = f" {' '.join(name)}  {' '.join(described)} "
+    return _Closer(frozenset(name), in_order, done_by(tool.name, tool.description))
 
 
 def _postings(tools: Sequence[Searched]) -> dict[str, _Postings]:
@@ -164,9 +178,9 @@ def _postings(tools: Sequence[Searched]) -> dict[str, _Postings]:
     weights: dict[str, array[float]] = {}
     for place, fields in enumerate(counted):
         said: dict[str, float] = {}
-        for field, found, mean in zip(_FIELDS, fields, usual, strict=True):
+        for (counts, by_length), found, mean in zip(_FIELDS, fields, usual, strict=True):
             length = sum(found.values()) / mean if mean else 0.0
-            share = field.weight / (1 - field.length + field.length * length)
+            share = counts / (1 - by_length + by_length * length)
             for word, times in found.items():
                 said[word] = said.get(word, 0.0) + share * times
         for word, weight in said.items():
@@ -174,15 +188,13 @@ def _postings(tools: Sequence[Searched]) -> dict[str, _Postings]:
                 places[word], weights[word] = array("L"), array("d")
             places[word].append(place)
             weights[word].append(weight / (_SATURATION + weight))
-    return {
-        word: _Postings(held, _rated(weights[word], len(tools))) for word, held in places.items()
-    }
+    return {word: _rated(held, weights[word], len(tools)) for word, held in places.items()}
 
 
-def _rated(weights: "array[float]", size: int) -> "array[float]":
+def _rated(places: "array[int]", weights: "array[float]", size: int) -> _Postings:
     held = len(weights)
     rarity = math.log((size - held + 0.5) / (held + 0.5) + 1)
-    return array("d", (weight * rarity for weight in weights))
+    return _Postings(places, array("d", (weight * rarity for weight in weights)), rarity)
 
 
 def _counted(text: str) -> Counter[str]:
@@ -192,6 +204,6 @@ def _counted(text: str) -> Counter[str]:
     return found
 
 
-def _mean(lengths: Iterable[int]) -> float:
-    counted = list(lengths)
+def _mean(values: Iterable[float]) -> float:
+    counted = list(values)
     return sum(counted) / len(counted) if counted else 0.0

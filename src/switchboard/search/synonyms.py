@@ -1,5 +1,7 @@
 """Words that mean the same to somebody who looks for a tool."""
 
+from functools import cache
+
 from switchboard.search.words import stem
 
 _GROUPS = (
@@ -17,7 +19,32 @@ _GROUPS = (
     "copy duplicate clone replicate",
     "move rename relocate transfer",
     "folder directory dir",
-    "file document doc",
+    "file document doc documentation",
+    "docx doc word",
+    "xlsx xls excel spreadsheet sheet",
+    "pptx ppt powerpoint presentation slide",
+    "md markdown",
+    "jpg jpeg png image",
+    "mp4 video",
+    "mp3 audio",
+    "js javascript",
+    "ts typescript",
+    "py python",
+    "k8s kubernetes",
+    "btc bitcoin",
+    "eth ethereum",
+    "app application",
+    "env environment variable",
+    "config configuration setting",
+    "auth authentication authorization login",
+    "info information detail",
+    "msg message",
+    "param parameter argument",
+    "spec specification",
+    "id identifier",
+    "admin administrator",
+    "avg average mean",
+    "img image",
     "issue ticket bug task",
     "repo repository project",
     "commit revision changeset",
@@ -71,13 +98,12 @@ _GROUPS = (
 )
 
 
-def _table() -> dict[str, tuple[str, ...]]:
-    table: dict[str, set[str]] = {}
+@cache
+def synonyms() -> dict[str, frozenset[str]]:
+    """The stems that mean the same as a stem. Whoever only loads the search does not wait."""
+    table: dict[str, frozenset[str]] = {}
     for group in _GROUPS:
-        stems = {stem(word) for word in group.split()}
+        stems = frozenset(map(stem, group.split()))
         for word in stems:
-            table.setdefault(word, set()).update(stems - {word})
-    return {word: tuple(sorted(others)) for word, others in table.items()}
-
-
-SYNONYMS = _table()
+            table[word] = table.get(word, frozenset()) | stems - {word}
+    return table

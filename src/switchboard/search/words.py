@@ -6,7 +6,10 @@ import unicodedata
 # A name in parts: `listRepos2`, `HTTPServer`. Digits are a part of their own.
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
 # Scripts that put no space between words: Chinese characters, kana, Thai and its neighbours.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_UNSPACED = (
+    *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff")),
+    *(("\u3040", "\u30ff"), ("\u3400", "\u9fff")),
+)
 _MARKS = re.compile(r"[\W_]+")
 
 # Words that a sentence has whatever it asks for.
@@ -33,6 +36,8 @@ _ENDINGS = (
     ("ating", "at"),
     ("ated", "at"),
     ("ates", "at"),
+    ("ions", ""),
+    ("ion", ""),
     ("sses", "ss"),
     ("ies", "y"),
     ("ied", "y"),
@@ -46,6 +51,7 @@ _ENDINGS = (
     ("s", ""),
     ("e", ""),
 )
+_LAST_LETTERS = frozenset(ending[-1] for ending, _ in _ENDINGS)
 _SHORTEST_STEM = 3
 
 
@@ -53,15 +59,22 @@ def words(text: str) -> list[str]:
     """The words of a text in their order, those that say nothing left out."""
     found: list[str] = []
     for part in _PARTS.findall(unicodedata.normalize("NFKC", text)):
-        if _UNSPACED.match(part):
+        if not part.isascii() and _is_unspaced(part):
             found += _pairs(part)
         elif (word := part.lower()) not in _STOP_WORDS:
             found.append(stem(word))
     return found
 
 
+def lowered(text: str) -> list[str]:
+    """All words of a text in their order and in lower case, with their endings."""
+    return [part.lower() for part in _PARTS.findall(unicodedata.normalize("NFKC", text))]
+
+
 def stem(word: str) -> str:
     """A word without its ending, so that forms of one word meet."""
+    if word[-1:] not in _LAST_LETTERS:
+        return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= _SHORTEST_STEM:
             return _undoubled(word[: len(word) - len(ending)] + instead)
@@ -77,6 +90,10 @@ def _undoubled(word: str) -> str:
     # "running" and "run", but "call" stays.
     is_doubled = len(word) > _SHORTEST_STEM and word[-1] == word[-2] and word[-1] in "bdgmnprt"
     return word[:-1] if is_doubled else word
+
+
+def _is_unspaced(part: str) -> bool:
+    return any(first <= part[0] <= last for first, last in _UNSPACED)
 
 
 def _pairs(text: str) -> list[str]:

@@ -41,7 +41,10 @@ def _lines(question: Question, user_home: str) -> Iterator[str]:
     yield from _whole(question)
     if question.sources:
         yield "From earlier results:"
-        yield from (f"  {line}" for line in question.sources)
+        for each in question.sources:
+            line, _, changed = each.partition("\n")
+            yield f"  {line}"
+            yield from barred(changed)
     if question.changes:
         yield "The server has changed this tool since it was last approved:"
         yield from barred("\n".join(question.changes))

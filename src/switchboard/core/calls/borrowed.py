@@ -20,6 +20,8 @@ class Borrowed(Struct, frozen=True, eq=False, kw_only=True):
     letters: int
     # How many changes a patch made to it.
     changes: int = 0
+    # What it was before them, as JSON; empty where it is too long to be compared.
+    before: bytes = b""
 
 
 class Quoted(Struct, frozen=True, eq=False):
