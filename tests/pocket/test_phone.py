@@ -63,7 +63,7 @@ async def test_the_links_of_a_notification_lead_to_one_question_and_two_answers(
                 links = {each["label"]: each["url"] for each in message["actions"]}
                 assert links.keys() == {"Answer", "Deny"}
                 assert links["Answer"].startswith(page.url)
-                tokens = parse_qs(urlsplit(links["Answer"]).fragment)
+                tokens = tokens_in(links["Answer"])
                 yes = tokens["yes"][0]
                 # A link alone tells what the notification told, and no more.
                 brief = (await own.post("look", token=yes)).json()
@@ -83,7 +83,7 @@ async def test_a_link_alone_is_worth_a_no_and_never_a_yes(workspace: Workspace) 
         async with phone_page(workspace) as page, phone(page, registered=False) as stranger:
             async with waiting_call(workspace) as (question, process):
                 message = await received.wait()
-                tokens = parse_qs(urlsplit(message["answer"]).fragment)
+                tokens = tokens_in(message["answer"])
                 yes, no = tokens["yes"][0], tokens["no"][0]
                 digest = await digest_of(workspace, question)
                 plain = await stranger.post("answer", token=yes, digest=digest, approves=True)
@@ -341,6 +341,10 @@ async def digest_of(workspace: Workspace, question: str) -> str:
     words = ("approvals", "show", question, "--json")
     done = await asyncio.to_thread(switchboard, workspace, *words)
     return done.report["question"]["digest"]
+
+
+def tokens_in(link: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(link).fragment)
 
 
 def mode(path: Path) -> int:
