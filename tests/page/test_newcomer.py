@@ -66,6 +66,8 @@ async def test_from_make_run_alone_a_call_is_found_approved_and_seen_in_the_log(
         await tab.until("document.title === '(1) Switchboard'")
         await tab.click('.tiles a[href="#queue"]')
         await tab.until_text("add_note")
+        # What the page says to type is of this daemon, whose home is not the usual one.
+        await tab.until_text(f"switchboard open --code --home {tmp_path}/state/home")
         code = await asyncio.to_thread(code_at_terminal, more, tmp_path / "ended", env)
         await tab.press("a")
         await tab.type(code)

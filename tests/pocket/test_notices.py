@@ -11,6 +11,7 @@ import pytest
 from cli.commands import switchboard
 from page.visiting import waiting_call
 from pocket.telling import PATIENCE, first_in_path, program, receiver, told_by
+from support.processes import alive, until_gone
 from support.requirements import attack
 from support.workspace import Json, Workspace
 from switchboard.pocket.notices.courier import Courier
@@ -119,6 +120,22 @@ async def test_the_desktop_shows_a_button_by_which_the_call_is_refused(
     # A button for a yes would prove nobody.
     assert "approve=" not in text.lower()
     assert decided(workspace)[-1]["channel"] == "notice"
+
+
+async def test_what_was_decided_elsewhere_is_taken_off_the_desktop(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    shown = tmp_path / "shown"
+    script = f'echo "$$" > "{shown}.new"; mv "{shown}.new" "{shown}"; exec sleep 60'
+    program(tmp_path / "bin", "notify-send", script)
+    first_in_path(workspace, tmp_path / "bin")
+    told_by(workspace, "desktop")
+    async with waiting_call(workspace) as (question, _):
+        await exists(shown)
+        pid = int(shown.read_text("utf-8"))
+        assert alive(pid)
+        await deny(workspace, question)
+        await until_gone([pid])
 
 
 @attack("O1")

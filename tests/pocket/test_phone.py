@@ -6,6 +6,7 @@ import hashlib
 import ssl
 import stat
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -17,6 +18,11 @@ from pocket.telling import receiver, told_by
 from support.daemons import shim
 from support.requirements import attack
 from support.workspace import Json, Workspace
+from switchboard.control.answers import Decision, OfferedAnswers
+from switchboard.control.client import running_daemon
+from switchboard.control.requests import ControlRequest, OfferRequest, TokenAnswerRequest
+from switchboard.core.faults import Fault
+from switchboard.ipc.paths import places_from
 
 
 def records(workspace: Workspace, event: str) -> list[Json]:
@@ -57,7 +63,7 @@ async def test_the_links_of_a_notification_lead_to_one_question_and_two_answers(
                 links = {each["label"]: each["url"] for each in message["actions"]}
                 assert links.keys() == {"Answer", "Deny"}
                 assert links["Answer"].startswith(page.url)
-                tokens = parse_qs(urlsplit(links["Answer"]).fragment)
+                tokens = tokens_in(links["Answer"])
                 yes = tokens["yes"][0]
                 # A link alone tells what the notification told, and no more.
                 brief = (await own.post("look", token=yes)).json()
@@ -77,11 +83,11 @@ async def test_a_link_alone_is_worth_a_no_and_never_a_yes(workspace: Workspace) 
         async with phone_page(workspace) as page, phone(page, registered=False) as stranger:
             async with waiting_call(workspace) as (question, process):
                 message = await received.wait()
-                tokens = parse_qs(urlsplit(message["answer"]).fragment)
+                tokens = tokens_in(message["answer"])
                 yes, no = tokens["yes"][0], tokens["no"][0]
                 digest = await digest_of(workspace, question)
                 plain = await stranger.post("answer", token=yes, digest=digest, approves=True)
-                assert plain.status_code == 403
+                assert plain.json()["error"]["reason"] == "device-unproven"
                 signed = await stranger.answer(yes, digest)
                 assert signed.status_code == 403
                 named = await stranger.answer(yes, digest, device="aaaaaaaa")
@@ -93,6 +99,34 @@ async def test_a_link_alone_is_worth_a_no_and_never_a_yes(workspace: Workspace) 
             assert process.returncode != 0
     assert not (workspace.root / "touched").exists()
     assert records(workspace, "approval.decided")[-1]["approval"]["channel"] == "notice"
+
+
+@attack("O3")
+async def test_the_daemon_itself_takes_no_yes_without_a_device_and_what_it_was_shown(
+    workspace: Workspace,
+) -> None:
+    told_by(workspace)
+
+    def ask(wanted: ControlRequest, kind: type[Any]) -> Any:
+        client = running_daemon(places_from(workspace.env))
+        assert client is not None
+        try:
+            return client.answer(wanted, kind)
+        finally:
+            client.close()
+
+    async with waiting_call(workspace) as (question, _):
+        found = await asyncio.to_thread(ask, OfferRequest(), OfferedAnswers)
+        (offer,) = found.offers
+        for device, digest in (("", offer.question.digest), ("device", "")):
+            wanted = TokenAnswerRequest(
+                token=offer.yes, approves=True, digest=digest, device=device
+            )
+            with pytest.raises(Fault) as refused:
+                await asyncio.to_thread(ask, wanted, Decision)
+            assert refused.value.reason == "presence-unproven"
+        await asyncio.to_thread(switchboard, workspace, "approvals", "deny", question)
+    assert not (workspace.root / "touched").exists()
 
 
 @attack("O4")
@@ -307,6 +341,10 @@ async def digest_of(workspace: Workspace, question: str) -> str:
     words = ("approvals", "show", question, "--json")
     done = await asyncio.to_thread(switchboard, workspace, *words)
     return done.report["question"]["digest"]
+
+
+def tokens_in(link: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(link).fragment)
 
 
 def mode(path: Path) -> int:

@@ -38,6 +38,7 @@ SINGLE_ATTACKS = (
     *("H20", "H21", "H22", "H23", "H24", "H31", "H33", "H37", "H60", "H64"),
     *("HB", "HP"),
     *("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8"),
+    *("O1", "O2", "O3", "O4", "O5", "O6", "O7", "O8"),
 )
 # What the fixes keep to; for each of them attacks were invented afterwards.
 RULES = 14

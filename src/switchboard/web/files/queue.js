@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { diffBlock, difference, facts, h, keyed, mark, moment, now } from "./dom.js";
-import { doing, isWaiting, known, refresh, say } from "./state.js";
+import { codeCommand, doing, isWaiting, known, refresh, say } from "./state.js";
 
 const YES = new Set(["approved", "consumed"]);
 const parts = {};
@@ -16,7 +16,7 @@ function make() {
   parts.decided = h("div");
   parts.else = h("div");
   return h("div", {},
-    h("p", { class: "dim" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " move, ", h("kbd", {}, "a"), " approve, ", h("kbd", {}, "d"), " deny. A yes takes the code that ", h("code", {}, "switchboard open --code"), " shows in your terminal; a no takes nothing."),
+    h("p", { class: "dim" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " move, ", h("kbd", {}, "a"), " approve, ", h("kbd", {}, "d"), " deny. A yes takes the code that ", (parts.command = h("code", {}, codeCommand())), " shows in your terminal; a no takes nothing."),
     h("h2", {}, "Waiting for your answer"), parts.none, parts.list, (parts.elseTitle = h("h2", {}, "In your terminal")), parts.else, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
 }
 
@@ -96,7 +96,7 @@ function itemOf(item) {
 
 async function decide(item, approves, extent, proof) {
   if (approves && !proof.trim()) {
-    say("A yes takes a code from your terminal.", { hint: "switchboard open --code" });
+    say("A yes takes a code from your terminal.", { hint: codeCommand() });
     find(item.id)?.querySelector("input")?.focus();
     return;
   }
@@ -146,6 +146,7 @@ function elsewhere() {
 }
 
 function show() {
+  parts.command.textContent = codeCommand();
   const others = elsewhere();
   parts.elseTitle.hidden = !others.length;
   keyed(parts.else, others, (each) => each.id, (each) => h("article", {}, h("h3", {}, each.title), h("p", { class: "dim" }, each.more), facts(each.pairs), h("pre", {}, each.type)));

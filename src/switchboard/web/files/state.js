@@ -81,5 +81,12 @@ async function quietly(work) {
   }
 }
 
+// What gives a code: of the daemon that serves this page, which may have another home than usual.
+export function codeCommand() {
+  const home = facts.status?.home ?? "";
+  const isUsual = !home || home.endsWith("/.switchboard");
+  return `switchboard open --code${isUsual ? "" : ` --home ${/^[\w./-]+$/.test(home) ? home : `'${home.replaceAll("'", "'\\''")}'`}`}`;
+}
+
 export const isWaiting = (posted) => posted.state === "pending" && posted.question.expires_at > now();
 

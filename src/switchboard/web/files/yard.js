@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { facts, h, keyed, moment, sureButton } from "./dom.js";
-import { doing, known, refresh, say } from "./state.js";
+import { codeCommand, doing, known, refresh, say } from "./state.js";
 
 const OWN = /^https?:\/\/(127\.0\.0\.1|localhost|[\w.-]+\.localhost)(:\d+)?(\/|$)/;
 const LOOK_MS = 2000;
@@ -19,14 +19,14 @@ function make() {
   parts.log = h("div");
   parts.code = h("input", { type: "text", autocomplete: "off", spellcheck: "false", size: "11", placeholder: "xxxx-xxxx" });
   return h("div", {}, h("h2", {}, "Services"),
-    h("p", { class: "dim" }, "To start or restart something takes the code that ", h("code", {}, "switchboard open --code"), " shows in your terminal."),
+    h("p", { class: "dim" }, "To start or restart something takes the code that ", (parts.command = h("code", {}, codeCommand())), " shows in your terminal."),
     h("label", { class: "row" }, "Code ", parts.code), parts.none, parts.list, parts.log);
 }
 
 async function act(action, project, branch, service, done) {
   const proof = parts.code.value;
   if (["up", "restart"].includes(action) && !proof.trim()) {
-    say("To start something takes a code from your terminal.", { hint: "switchboard open --code" });
+    say("To start something takes a code from your terminal.", { hint: codeCommand() });
     parts.code.focus();
     return;
   }
@@ -109,6 +109,7 @@ function followLog(project, row) {
 }
 
 async function show() {
+  parts.command.textContent = codeCommand();
   if (!known("services")) return;
   for (const { root } of projects()) about[root] ??= (await doing(() => ask("services", { action: "about", root })))?.report;
   const found = projects();
