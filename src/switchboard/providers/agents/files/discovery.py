@@ -142,7 +142,8 @@ def agent_files_in(folder: AgentFolder, maps: frozenset[str]) -> Iterator[FoundF
 
 def read_agent(found: FoundFile, workspace: str) -> AgentReading:
     """Read one file, and whatever belongs to it. Blocks: to be done on a thread."""
-    parts = Parts(within=workspace if found.folder.is_workspace else "")
+    within = workspace if is_inside(found.path, workspace) else ground_of(workspace)
+    parts = Parts(within=within if found.folder.is_workspace else "")
     problems: list[Problem] = []
     agent = _read(found, workspace, parts, problems)
     if agent is None and not problems:
