@@ -36,11 +36,6 @@ _RELAYED = ("elicitation", "sampling", "roots")
 _SHARED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
 
-# More is not read: it is looked through for orders while everybody waits, and kept.
-_MOST_TITLE = 1024
-_MOST_MANUAL = 64 * 1024
-
-
 class Greeting(Struct, frozen=True, kw_only=True):
     """What a child said of itself."""
 
@@ -91,12 +86,11 @@ class _About(Struct, rename="camel"):
     def _title(self) -> str:
         info = _member(self.meta, SERVER_INFO_KEY) or self.server_info
         title = _member(info, "title")
-        return plain(title[:_MOST_TITLE]) if isinstance(title, str) else ""
+        return plain(title) if isinstance(title, str) else ""
 
     @property
     def _manual(self) -> str:
-        text = self.instructions
-        return plain(text[:_MOST_MANUAL]) if isinstance(text, str) else ""
+        return plain(self.instructions) if isinstance(self.instructions, str) else ""
 
 
 def _judged(words: str) -> str:
