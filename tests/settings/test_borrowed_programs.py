@@ -63,6 +63,8 @@ def test_a_program_that_a_runner_starts_beside_its_package_is_bound(
         (["uvx", "mcp-proxy", "builder"], "build.cfg"),
         (["mcp-proxy", "--command", "builder"], "build.cfg"),
         (["mcp-proxy", "--command=builder"], "build.cfg"),
+        (["mcp-proxy", "--command:builder"], "build.cfg"),
+        (["mcp-proxy", "-vcbuilder"], "build.cfg"),
         (["mcp-proxy", "git", "status"], ".git/config"),
         (["mcp-proxy", "/usr/bin/env"], "build.cfg"),
         (["npx", "-y", "mcp-proxy", "local"], "node_modules/.bin/local"),
@@ -81,6 +83,11 @@ def test_another_program_among_the_words_of_a_server_is_bound(
 
 
 @attack("T81")
+def test_another_program_in_a_variable_of_a_server_is_bound(ground: Ground) -> None:
+    assert _asks_again(ground, ["uvx", "mcp-proxy"], "build.cfg", {"PROXY_STARTS": "builder"})
+
+
+@attack("T81")
 def test_a_program_that_is_installed_later_asks_again(ground: Ground) -> None:
     trusted = _trusted(ground, ["mcp-proxy", "builder"])
     assert trusted.seal is not None
@@ -95,6 +102,7 @@ def test_a_program_that_is_installed_later_asks_again(ground: Ground) -> None:
         (["npx", "-y", "mcp-x"], "bin/node"),
         (["github-mcp-server", "stdio"], "bin/git"),
         (["node", "server.js"], "bin/sh"),
+        (["./run.sh"], "bin/sh"),
     ],
 )
 @attack("T82")
@@ -102,7 +110,8 @@ def test_programs_that_the_search_path_of_an_entry_leads_to_are_bound(
     ground: Ground, words: list[str], runs: str
 ) -> None:
     """Attempted: the program is the user's, and what it starts by a name is the clone's."""
-    _put(ground.workspace / "server.js")
+    for name in ("server.js", "run.sh"):
+        _put(ground.workspace / name)
     (ground.workspace / "bin").mkdir()
     trusted = _trusted(ground, words, {"PATH": f"bin{os.pathsep}/usr/bin{os.pathsep}/bin"})
     _put(ground.workspace / runs)

@@ -79,11 +79,12 @@ def followed(line: CommandLine, depth: int = 0) -> Leads:
     if any(loads_code(name, repository=True) for name in line.env):
         raise Unfollowed("a variable of it makes programs load code")
     program = line.words[0]
+    beside = Leads(folders=tuple(_programs_of_entry(line)))
     own = _own_program(line)
     if own is not None:
-        return own
+        return own.with_those(beside)
     name = os.path.basename(landed(line.at(program)) if line.holds(program) else program)
-    found = Leads(files=tuple(_program_files(line)), folders=tuple(_programs_of_entry(line)))
+    found = Leads(files=tuple(_program_files(line))).with_those(beside)
     if name in ("sh", "ash", "bash", "dash", "ksh", "zsh"):
         return found.with_those(_shell(line, depth))
     if is_python(name):

@@ -19,6 +19,8 @@ _ROOTS = frozenset(
         *("--allowed-directory", "--project-root", "--base-dir", "--docs"),
     )
 )
+# Shorter ones are words of any language, and none that takes code from its folder.
+_LEAST_PROGRAM = 2
 # As many letters as options that stand in one word.
 _MOST_JOINED = 12
 # Words that servers are given, and programs that take no code from the folder they run in.
@@ -42,8 +44,8 @@ def foreign_words(line: CommandLine, words: Sequence[str]) -> Leads:
         named = value if joined else word
         if any(leads_by_name(line, each) for each in (named, *_joined(word))):
             raise Unfollowed(f"`{word}` may name code of this folder")
-        if _is_program(line, named):
-            raise Unfollowed(f"`{named}` is the name of another program, which may be started")
+        if any(_is_program(line, each) for each in (named, *_joined(word))):
+            raise Unfollowed(f"`{word}` names another program, which may be started")
         is_root = option in _ROOTS if joined else before in _ROOTS or not before.startswith("-")
         folders = (*(() if is_root else (named,)), *_joined(word))
         if any(line.is_own_folder(each) for each in folders):
@@ -54,6 +56,8 @@ def foreign_words(line: CommandLine, words: Sequence[str]) -> Leads:
         _refuse_text(value)
         if value and (leads_by_name(line, value) or line.is_own_folder(value)):
             raise Unfollowed(f"the variable {name} may name code of this folder")
+        if _is_program(line, value):
+            raise Unfollowed(f"the variable {name} names another program, which may be started")
     return Leads(files=tuple(named_files(line.folder, words)))
 
 
@@ -67,7 +71,7 @@ def _joined(word: str) -> Iterator[str]:
 
 def _is_program(line: CommandLine, word: str) -> bool:
     """Whether a word is what another program is started by, which takes what it likes."""
-    if not word or word.startswith("-") or word in _NO_PROGRAMS:
+    if len(word) < _LEAST_PROGRAM or word.startswith("-") or word in _NO_PROGRAMS:
         return False
     if os.sep in word:
         path = line.at(word)
