@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from agents.lab import Lab
-from support.requirements import requirement
+from support.requirements import attack, requirement
+from support.sources import agents
 from switchboard.providers.agents import listing
 from switchboard.providers.agents.files.agent_file import AgentReading
 from switchboard.providers.agents.files.discovery import FoundFile
@@ -322,3 +323,40 @@ def test_names_and_words_of_a_file_are_clean_and_short_wherever_they_are_shown(l
     assert tool.title == agent.name
     assert agent.description == "Über\\u0007 `all`,\nhttps://x"
     assert len(tool.description) < 20_000
+
+
+@attack("T88")
+def test_agents_that_take_long_to_read_keep_nobody_waiting(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attempted: a clone brings thousands of files, and its user's own agents wait for them."""
+    for name in ("a", "b", "c"):
+        lab.agent(TOML.format(name), name=f"{name}.toml")
+    lab.put(lab.user_home / ".agents" / "own.toml", TOML.format("own"))
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "_LONGEST_READ_S", -1.0)
+        found = lab.found()
+        assert list(found.usable) == ["agent_own"]
+        (problem,) = found.problems
+        assert "take too long to be read" in problem.message
+    # Not for good: what was left out is read when there is time.
+    assert sorted(lab.tools()) == ["agent_a", "agent_b", "agent_c", "agent_own"]
+
+
+@attack("T88")
+def test_brackets_without_end_are_not_read(lab: Lab) -> None:
+    """Attempted: six kilobytes took a second, and a folder may hold a thousand of them."""
+    lab.claude("---\nname: a\nx: " + "[" * 3_000 + "]" * 3_000 + "\n---\n")
+    assert lab.refusal() == "one.agent.md:2:1: more than 512 brackets"
+
+
+@attack("T85")
+def test_agents_beside_the_workspace_are_not_the_users(lab: Lab) -> None:
+    """Attempted: a project file of a client opens a folder of a clone, and names another of it."""
+    lab.put(lab.workspace / ".git" / "HEAD", "")
+    lab.put(lab.workspace / "more" / "x.toml", TOML.format("x"))
+    lab.workspace = lab.workspace / "app"
+    lab.workspace.mkdir()
+    settings = lab.load(trusted=False, variables={"AGENTS_DIRS": "../more"})
+    found = agents(settings)
+    assert (list(found.usable), list(found.untrusted)) == ([], ["agent_x"])

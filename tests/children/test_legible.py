@@ -9,7 +9,7 @@ from msgspec import Raw
 from approvals.ground import READS, a_launch, a_tool
 from support.requirements import attack
 from switchboard.approvals.risk import asks, assess
-from switchboard.children.listings.legible import MOST_LETTERS, legible
+from switchboard.children.listings.legible import MOST_LETTERS, legible, plain
 from switchboard.core.privacy.orders import gives_orders
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "run rm")
@@ -81,3 +81,12 @@ def test_who_gives_orders_to_the_model_is_asked_about_though_it_only_reads(said:
 )
 def test_honest_advice_is_no_order(said: str) -> None:
     assert not gives_orders(said)
+
+
+@attack("T89")
+def test_a_text_without_end_is_cut_before_it_is_looked_through() -> None:
+    """Attempted: a greeting of twelve megabytes kept everybody waiting for more than a second."""
+    hidden = "\u200b" * 1_000_000
+    assert plain(f"seen{hidden}unseen", 100) == "seen"
+    assert plain(f"seen{hidden[:500]}too", 100) == "seentoo"
+    assert plain(f"seen{hidden}too", None) == "seentoo"

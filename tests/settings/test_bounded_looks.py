@@ -98,6 +98,14 @@ def manifests(root: Path) -> dict[str, list[str]]:
     return {"s": ["node", *(f"d{number}" for number in range(100))]}
 
 
+def crowd(root: Path) -> dict[str, list[str]]:
+    """More files than can be bound, for each of hundreds of lines that cannot be followed."""
+    (root / "d").mkdir()
+    for number in range(20_100):
+        os.mknod(root / "d" / str(number))
+    return {f"s{at}": ["make", f"t{at}"] for at in range(300)}
+
+
 CLONES = (
     *(files, one_file, links, hard_links, words, interpreters, modules),
     *(long_ways, chains, manifests),
@@ -132,6 +140,15 @@ def test_no_clone_takes_long_to_be_looked_through(
     put(ground.workspace, make(ground.workspace))
     settings, took = loaded(ground)
     assert settings.untrusted
+    assert took < CPU_S
+
+
+@attack("T88")
+def test_a_folder_that_is_too_large_is_gone_through_once(ground: Ground) -> None:
+    """Attempted: each entry has all of it gone through again, which took a minute."""
+    put(ground.workspace, crowd(ground.workspace))
+    settings, took = loaded(ground)
+    assert len(settings.untrusted) == 300
     assert took < CPU_S
 
 

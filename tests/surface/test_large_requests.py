@@ -85,6 +85,34 @@ async def test_an_endless_uri_is_refused(method: str, workspace: Workspace) -> N
         assert "8192" in refused.value.message
 
 
+@attack("T87")
+@pytest.mark.parametrize(
+    "ref",
+    [
+        {"type": "ref/resource", "uri": "a://" + "x" * 3_000_000},
+        {"type": "ref/prompt", "name": "x" * 3_000_000},
+    ],
+)
+async def test_a_completion_of_an_endless_name_is_refused(ref: Json, workspace: Workspace) -> None:
+    """Attempted: every template is compared with it, which took longer than anybody waits."""
+    async with hosting(workspace) as client:
+        params = {"ref": ref, "argument": {"name": "x", "value": ""}}
+        with pytest.raises(RpcError) as refused:
+            await client.request("completion/complete", params)
+        assert refused.value.code == INVALID_PARAMS
+        assert "8192" in refused.value.message
+
+
+@attack("T87")
+async def test_a_client_has_a_short_name(workspace: Workspace) -> None:
+    async with hosting(workspace, handshake=False) as client:
+        info = {"name": "x" * 1_000_000, "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+        with pytest.raises(RpcError) as refused:
+            await client.request("initialize", params)
+        assert refused.value.code == INVALID_PARAMS
+
+
 @attack("T70")
 def test_a_template_that_takes_long_to_compare_is_left_out() -> None:
     short, long = "a://{x}", "{x}" * MOST_TEMPLATE_LETTERS

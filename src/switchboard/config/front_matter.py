@@ -9,6 +9,7 @@ from switchboard.config.key_positions import OffsetSpots, dotted, spot_at
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
 
+_MOST_BRACKETS = 512
 _FENCE = r"\s*---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)"
 
 
@@ -61,6 +62,9 @@ def _tree(yaml_text: str, start: int) -> tuple[dict[str, Any], dict[int, dict[An
         # What YAML may not hold is found before a word of it is read.
         message = "not valid YAML: a control character"
         raise _Refused(start + refused.position, message, "remove it") from None
+    if sum(map(yaml_text.count, "[{")) > _MOST_BRACKETS:
+        # Each is compared with all around it, before anybody knows how deep they are.
+        raise _Refused(start, f"more than {_MOST_BRACKETS} brackets", "write lists as lines")
     builder = _Builder(loader, start)
     try:
         root = loader.get_single_node()

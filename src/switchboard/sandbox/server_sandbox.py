@@ -38,6 +38,8 @@ class ConfinedServer(ConfinedEntry, Protocol):
     @property
     def neutral(self) -> bool: ...
     @property
+    def fingerprint(self) -> str: ...
+    @property
     def sandbox_features(self) -> tuple[Feature, ...]: ...
 
 
@@ -133,8 +135,12 @@ def _cache_dir(entry: ConfinedServer, surroundings: Surroundings) -> str:
 
 
 def _folder_name(entry: ConfinedServer, surroundings: Surroundings) -> str:
-    """One for each server of each workspace: a name alone proves nothing."""
-    whose = f"{surroundings.workspace}\0{entry.name}".encode()
+    """One for each server of each workspace: a name alone proves nothing.
+
+    What a server of a repository has left is not found by one of the user's own in its place.
+    """
+    theirs = "\0workspace" if entry.fingerprint else ""
+    whose = f"{surroundings.workspace}\0{entry.name}{theirs}".encode()
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", entry.name)[:40]
     digest = hashlib.sha256(whose).hexdigest()[:16]
     return f"{name}-{digest}"

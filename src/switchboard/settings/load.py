@@ -44,7 +44,7 @@ from switchboard.settings.files.file_layers import (
 from switchboard.settings.files.layer_merge import lay_all
 from switchboard.settings.files.misplaced_children import misplaced_children
 from switchboard.settings.files.watched_files import sealed_files, watched_files
-from switchboard.settings.placing.homes import check_homes, scope_of_given, trusts_everything
+from switchboard.settings.placing.homes import check_homes, trusts_everything, whose_given
 from switchboard.settings.placing.placement import with_places
 from switchboard.settings.sections import Omission, ReadFile, Settings
 from switchboard.settings.servers import Resolution, merged_servers
@@ -128,8 +128,7 @@ def _locate(loading: Loading, workspace: str | None, config: str | None) -> None
     loading.files += [*home_files(places), *workspace_files(places)]
     if config is not None:
         path = os.path.abspath(expand_user(config, places.user_home))
-        scope = scope_of_given(path, places)
-        within = places.workspace if scope is Scope.WORKSPACE else ""
+        scope, within = whose_given(path, places)
         loading.files.append(File(kind="given", path=path, scope=scope, within=within))
         # Any other file may be absent; one that was asked for by name may not.
         if path not in loading.stand_ins and not os.path.lexists(path):

@@ -7,6 +7,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from switchboard.core.calls.call import EMPTY_OBJECT
+from switchboard.core.calls.contents import GivenName
 from switchboard.core.sessions import Era, Overrides, Session
 from switchboard.core.text.decoded_size import MOST_TEXTS, SURELY_LITTLE, has_many_texts
 from switchboard.wire.eras import (
@@ -26,19 +27,17 @@ SESSION_KEY = "switchboard/session"
 ACCOUNT_KEY = "switchboard/account"
 WORKTREE_KEY = "switchboard/worktree"
 TIMEOUT_KEY = "switchboard/timeout_ms"
-# Longer than any browser takes. It is compared with every template of every server, and kept.
-MOST_URI_LETTERS = 8192
 # What a client can do is kept as long as it is there.
 MOST_CAPABILITY_BYTES = 64 * 1024
-
-ResourceUri = Annotated[str, msgspec.Meta(max_length=MOST_URI_LETTERS)]
+# So is what it calls itself, and it is shown.
+_ShortName = Annotated[str, msgspec.Meta(max_length=1024)]
 
 
 class Implementation(Struct, frozen=True):
     """What a client calls itself."""
 
-    name: str = ""
-    version: str = ""
+    name: _ShortName = ""
+    version: _ShortName = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
@@ -58,7 +57,7 @@ class Params(Struct, rename="camel"):
 
     meta: dict[str, Raw] | None = msgspec.field(name="_meta", default=None)
     name: str | UnsetType = UNSET
-    uri: ResourceUri | UnsetType = UNSET
+    uri: GivenName | UnsetType = UNSET
     task_id: str | UnsetType = UNSET
     arguments: Raw = EMPTY_OBJECT
     cursor: str | None = None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from switchboard.core.calls.contents import GivenName
 from switchboard.core.faults import Fault
 from switchboard.core.ports import Directory
 from switchboard.core.sessions import Session
-from switchboard.surface.params import ResourceUri
 from switchboard.surface.results import error_from_fault
 from switchboard.surface.sink import Sink
 from switchboard.wire.eras import SUBSCRIPTION_ID_KEY
@@ -31,7 +31,7 @@ class _Filter(Struct, rename="camel", omit_defaults=True):
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
-    resource_subscriptions: list[ResourceUri] = []
+    resource_subscriptions: list[GivenName] = []
     task_ids: list[str] = []
 
     def wants(self, kind: str) -> bool:

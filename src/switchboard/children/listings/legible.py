@@ -55,8 +55,15 @@ def _shown(value: Any, most: int | None, *, is_text: bool = False) -> Any:
     return value
 
 
+# How many letters may stand for one that is seen.
+_MOST_UNSEEN = 8
+
+
 def plain(text: str, most: int | None = MOST_LETTERS) -> str:
     """A text without letters that nobody sees, and no longer than allowed."""
+    if most is not None:
+        # What nobody is shown is not looked through: everybody waits for it.
+        text = text[: most * _MOST_UNSEEN]
     text = _UNSEEN.sub("", _ANSI.sub("", text))
     if most is None or len(text) <= most:
         return text

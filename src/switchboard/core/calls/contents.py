@@ -1,9 +1,9 @@
 """What a client asks of a prompt or a resource: read it, fill it in, complete an argument of it."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.json import encode
 
 from switchboard.core.catalog.offers import Kind
@@ -11,12 +11,15 @@ from switchboard.core.faults import Fault, FaultCode
 
 # Where the thing that a request names is looked up. A completion may name a resource by its URI.
 Sought = Literal["prompts", "resources", "templates"]
+# Longer than any browser takes. It is compared with every template of every server, and kept.
+MOST_NAME_LETTERS = 8192
+GivenName = Annotated[str, Meta(max_length=MOST_NAME_LETTERS)]
 
 
 class Reading(Struct, frozen=True):
     """`resources/read`."""
 
-    uri: str
+    uri: GivenName
 
     @property
     def sought(self) -> tuple[Sought, str]:
@@ -31,7 +34,7 @@ class Reading(Struct, frozen=True):
 class Filling(Struct, frozen=True):
     """`prompts/get`."""
 
-    name: str
+    name: GivenName
     arguments: Raw = Raw(b"{}")
 
     @property
@@ -45,13 +48,13 @@ class Filling(Struct, frozen=True):
 class PromptRef(Struct, frozen=True, tag="ref/prompt"):
     """The prompt whose argument is completed."""
 
-    name: str
+    name: GivenName
 
 
 class ResourceRef(Struct, frozen=True, tag="ref/resource"):
     """The template whose variable is completed."""
 
-    uri: str
+    uri: GivenName
 
 
 class Completing(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shlex
+import time
 from collections.abc import Iterator, Mapping
 
 from msgspec import Raw, to_builtins
@@ -47,6 +48,8 @@ INPUT_SCHEMA = Raw(
 # An agent does what its model decides, with a terminal.
 _EFFECTS = Effects(read_only=False, destructive=True, idempotent=False, open_world=True)
 _LONGEST_DESCRIPTION = 4_000
+# For files of a workspace that are not known yet, all together: a client waits for its listing.
+_LONGEST_READ_S = 2.0
 _DIRECTORIES: dict[AgentFormat, str] = {
     "codex": "AGENTS_DIRS",
     "anthropic": "ANTHROPIC_AGENTS_DIRS",
@@ -143,6 +146,7 @@ def _readings(
         return []
     cache = AgentFileCache(places.home)
     readings: list[tuple[FoundFile, AgentReading]] = []
+    until, is_told = time.monotonic() + _LONGEST_READ_S, False
     for found in files:
         key = "\n".join(
             (
@@ -152,10 +156,21 @@ def _readings(
                 found.path,
             )
         )
-        reading = cache.get(key, lambda found=found: read_agent(found, places.workspace))
-        readings.append((found, reading))
+        is_late = found.folder.is_workspace and time.monotonic() > until
+        read = _unread if is_late else read_agent
+        reading = cache.get(key, lambda found=found, read=read: read(found, places.workspace))
+        if reading.parts or not is_told:
+            readings.append((found, reading))
+        is_told = is_told or not reading.parts
     cache.save()
     return readings
+
+
+def _unread(found: FoundFile, _workspace: str) -> AgentReading:
+    """A file that is not read this time. Those before it are known the next time."""
+    says = "the agents of this workspace take too long to be read, from this one on"
+    problem = Problem(path=found.path, message=says, hint="try again, or keep fewer of them here")
+    return AgentReading(problems=(problem,))
 
 
 def _map_file(

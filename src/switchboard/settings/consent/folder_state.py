@@ -20,13 +20,21 @@ def folder_state(folder: str, left_out: frozenset[str] = frozenset()) -> str:
     look = looking()
     key = ("state", folder, left_out)
     if key not in look.known:
-        from hashlib import sha256  # noqa: PLC0415 - few entries are bound to a whole folder
-
-        whole = sha256()
-        for told in sorted(_states(folder, left_out)):
-            whole.update(told + b"\0\0")
-        look.known[key] = whole.hexdigest()
+        # What was too much once is not gone through for every entry of a workspace.
+        look.known[key] = ""
+        look.known[key] = _state(folder, left_out)
+    if not look.known[key]:
+        raise Unbound
     return look.known[key]
+
+
+def _state(folder: str, left_out: frozenset[str]) -> str:
+    from hashlib import sha256  # noqa: PLC0415 - few entries are bound to a whole folder
+
+    whole = sha256()
+    for told in sorted(_states(folder, left_out)):
+        whole.update(told + b"\0\0")
+    return whole.hexdigest()
 
 
 def state_files(folder: str) -> Iterator[str]:
@@ -94,5 +102,7 @@ def _entries(folder: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
 def _bounded(found: Iterator["os.DirEntry[str]"], most: int) -> Iterator["os.DirEntry[str]"]:
     for number, entry in enumerate(found):
         if number >= most:
+            # What another entry leaves out makes it another look, and none of them is free.
+            looking().count(number)
             raise Unbound
         yield entry

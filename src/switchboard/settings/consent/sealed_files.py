@@ -15,10 +15,12 @@ from switchboard.settings.consent.digests import (
 from switchboard.settings.consent.folder_state import folder_state
 from switchboard.settings.consent.looking import Unbound, landed, one_look, reached
 from switchboard.settings.consent.named_files import named_by
+from switchkit.git.ground import ground_of
 
 # How the names of files begin that no word names as a whole.
 _KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
 _ANY_FILE = "folder:any file of this folder"
+_ANY_FILE_AROUND = "folder:any file of this repository"
 
 
 def hashed_files(seal: Seal, workspace: str) -> tuple[str, ...]:
@@ -60,7 +62,8 @@ def files_to_watch(seal: Seal, workspace: str) -> list[str]:
 
 
 def _watched(seal: Seal, workspace: str) -> Iterator[str]:
-    root = workspace.rstrip(os.sep) + os.sep
+    ground = _ground(workspace)
+    root = ground.rstrip(os.sep) + os.sep
     leads = named_by(seal, workspace)
     words = frozenset(seal.words)
     for name, named in leads.files:
@@ -74,7 +77,7 @@ def _watched(seal: Seal, workspace: str) -> Iterator[str]:
         if os.path.isfile(path) or may_come:
             yield os.path.normpath(named)
             yield path
-    for _, folder in (*leads.folders, *([("", workspace)] if leads.why_whole else ())):
+    for _, folder in (*leads.folders, *([("", ground)] if leads.why_whole else ())):
         yield folder
         yield from tree_folders(folder)
 
@@ -98,7 +101,8 @@ def digests_of_files(seal: Seal, workspace: str, *, may_be_whole: bool = True) -
 
 
 def _digests(seal: Seal, workspace: str, *, may_be_whole: bool) -> Iterator[tuple[str, str]]:
-    root = workspace.rstrip(os.sep) + os.sep
+    ground = _ground(workspace)
+    root = ground.rstrip(os.sep) + os.sep
     words, seen = frozenset(seal.words), set[str]()
     leads = named_by(seal, workspace, may_be_whole=may_be_whole)
     for name, named in dict.fromkeys(leads.files):
@@ -115,10 +119,26 @@ def _digests(seal: Seal, workspace: str, *, may_be_whole: bool) -> Iterator[tupl
         elif os.path.normpath(named).startswith(root):
             # A link of the workspace that leads out of it.
             yield f"link:{name}", f"{path} {outside_digest(path)}"
-        elif os.path.isabs(name) and is_code(path) and (digest := outside_digest(path)):
+        elif _counts_outside(name, path) and (digest := outside_digest(path)):
             yield f"outside:{name}", digest
     for name, folder in leads.folders:
         yield name, tree_digest(folder, with_bytecode=not seal.shuts_bytecode)
     # Of a folder that is not there, nothing can run.
-    if leads.why_whole and os.path.isdir(whole := os.path.realpath(workspace)):
-        yield _ANY_FILE, folder_state(whole, leads.left_out)
+    if leads.why_whole and os.path.isdir(whole := os.path.realpath(ground)):
+        is_all = whole == os.path.realpath(workspace)
+        yield _ANY_FILE if is_all else _ANY_FILE_AROUND, folder_state(whole, leads.left_out)
+
+
+def _ground(workspace: str) -> str:
+    """As it is written where it is the workspace itself."""
+    ground = ground_of(workspace)
+    return workspace if ground == os.path.realpath(workspace) else ground
+
+
+def _counts_outside(name: str, path: str) -> bool:
+    """Whether a file that came with no workspace is what a command line runs, or obeys."""
+    kind, _, rest = name.partition(":")
+    if kind in ("control", "program"):
+        return os.path.isfile(path)
+    named = rest if kind in _KINDS else name
+    return (os.path.isabs(named) or ".." in named.split(os.sep)) and is_code(path)

@@ -19,6 +19,7 @@ from switchboard.settings.consent.digests import identity, tree_files
 from switchboard.settings.consent.folder_state import state_files
 from switchboard.settings.consent.looking import Unbound, one_look
 from switchboard.settings.consent.named_files import named_by
+from switchkit.git.ground import ground_of
 from switchkit.platform.system import watch_folders
 
 # Kernels count time in steps of up to so much: a file that was changed within the last step could
@@ -154,7 +155,7 @@ def start_watch(entry: ServerEntry, workspace: str) -> StartWatch | None:
     # What is too much to be looked at was never trusted: the last look says so.
     with one_look(), suppress(Unbound):
         paths.extend(_paths(seal, workspace))
-    return StartWatch(paths, os.path.realpath(workspace))
+    return StartWatch(paths, ground_of(workspace))
 
 
 def _paths(seal: Seal, workspace: str) -> Iterator[str]:
@@ -165,7 +166,7 @@ def _paths(seal: Seal, workspace: str) -> Iterator[str]:
     for _, folder in named.folders:
         yield from tree_files(folder, with_bytecode=not seal.shuts_bytecode)
     if named.why_whole:
-        root = os.path.realpath(workspace)
+        root = ground_of(workspace)
         yield from (path for path in state_files(root) if path not in named.left_out)
 
 

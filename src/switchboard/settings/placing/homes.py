@@ -13,6 +13,7 @@ from switchboard.core.origins import Scope
 from switchboard.settings.consent.trust_record import TrustRecord
 from switchkit.commands import lies_in
 from switchkit.files import NotPrivate, check_unforgeable
+from switchkit.git.ground import ground_of, repository_of
 
 TRUST_VARIABLE = "SWITCHBOARD_TRUST_WORKSPACE"
 
@@ -20,12 +21,12 @@ TRUST_VARIABLE = "SWITCHBOARD_TRUST_WORKSPACE"
 def check_homes(places: Places, problems: list[Problem]) -> None:
     """Say of each home whether somebody else could have written what is in it."""
     for name, home in (("SWITCHBOARD_HOME", places.home), ("AGH_HOME", places.agh_home)):
-        if not _is_users(places) and lies_in(home, places.workspace):
+        if whose := _whose(home, places):
             problems.append(
                 Problem(
                     path=home,
-                    message=f"`{name}` leads into the workspace, which would then choose what runs",
-                    hint="name a folder outside of the workspace, or none",
+                    message=f"`{name}` leads into {whose}, which would then choose what runs",
+                    hint=f"name a folder outside of {whose}, or none",
                 )
             )
 
@@ -56,10 +57,16 @@ def _is_sticky(path: str) -> bool:
     return stat.S_ISDIR(found.st_mode) and mine and bool(found.st_mode & stat.S_ISVTX)
 
 
-def scope_of_given(path: str, places: Places) -> Scope:
-    """Whose word a file is that `--config` names: that of the workspace if it lies there."""
+def whose_given(path: str, places: Places) -> tuple[Scope, str]:
+    """Whose word a file is that `--config` names, and which folder its links may not leave.
+
+    That of the workspace if it lies there, or in the repository around it.
+    """
     own = _is_users(places) or lies_in(path, places.home)
-    return Scope.FLAG if own or not lies_in(path, places.workspace) else Scope.WORKSPACE
+    for folder in () if own else (places.workspace, ground_of(places.workspace, places.user_home)):
+        if lies_in(path, folder):
+            return Scope.WORKSPACE, folder
+    return Scope.FLAG, ""
 
 
 def trusts_everything(
@@ -88,6 +95,22 @@ def trusts_everything(
         )
     )
     return False
+
+
+def _whose(home: str, places: Places) -> str:
+    """What else a home is a part of; nothing where it is the user's own.
+
+    A clone is larger than the folder of it that is opened, and a client's project file also says
+    which folder that is.
+    """
+    if _is_users(places):
+        return ""
+    if lies_in(home, places.workspace):
+        return "the workspace"
+    real = os.path.realpath(home)
+    usual = (os.path.join(places.user_home, each) for each in (".switchboard", ".agh"))
+    is_usual = real in map(os.path.realpath, usual)
+    return "a repository" if not is_usual and repository_of(home, places.user_home) else ""
 
 
 def _is_users(places: Places) -> bool:

@@ -12,6 +12,7 @@ from switchboard.config.locate import Places, skill_files
 from switchboard.config.problems import Problem
 from switchboard.settings.scopes.skill import MARK, Skill, SkillSource
 from switchkit.files import open_plain
+from switchkit.git.ground import ground_of
 from switchkit.suggest import did_you_mean
 
 # Where skills are chosen.
@@ -72,7 +73,9 @@ def _found(places: Places, name: str) -> Iterator[Skill]:
         if any(os.path.lexists(path) for path in skill_files(directory)):
             real = os.path.realpath(directory)
             # A link that leads into the workspace is as strange as what it leads to.
-            is_foreign = is_inside(real, places.workspace) and not is_inside(real, places.home)
+            around = (places.workspace, ground_of(places.workspace, places.user_home))
+            is_theirs = any(is_inside(real, each) for each in around)
+            is_foreign = is_theirs and not is_inside(real, places.home)
             yield _marked(directory, "workspace" if is_foreign else source)
 
 

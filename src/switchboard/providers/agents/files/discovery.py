@@ -24,6 +24,7 @@ from switchboard.providers.agents.formats.switchboard_toml import (
     read_toml_agent,
 )
 from switchboard.providers.agents.options import AgentOptions
+from switchkit.git.ground import ground_of
 
 MAP_NAME = "model-map.toml"
 # More files than this in one folder are no agents that somebody wrote.
@@ -95,6 +96,7 @@ def agent_folders(
         for path, _ in folders
         if not path.startswith(work + os.sep) or is_inside(path, home)
     } | {os.path.realpath(f"{user}/{each}") for each in (".agents", ".claude/agents", ".chatmodes")}
+    around = ground_of(work, user)
     found: dict[tuple[AgentFormat, str], AgentFolder] = {}
     for kind, folders in usual.items():
         if not options.is_enabled(kind):
@@ -106,7 +108,9 @@ def agent_folders(
         for path, patterns in named if kind in replaced else (*folders, *named):
             real = os.path.realpath(path)
             # By its name too: a link must not make a stranger's folder the user's own.
-            is_theirs = real not in own and (is_inside(real, work) or is_inside(path, work))
+            is_theirs = real not in own and any(
+                is_inside(each, folder) for each in (real, path) for folder in (work, around)
+            )
             # What is believed to be the user's own is read there, not through a link that the
             # workspace may turn to another place meanwhile.
             read = path if is_theirs or not is_inside(path, work) else real
@@ -138,7 +142,8 @@ def agent_files_in(folder: AgentFolder, maps: frozenset[str]) -> Iterator[FoundF
 
 def read_agent(found: FoundFile, workspace: str) -> AgentReading:
     """Read one file, and whatever belongs to it. Blocks: to be done on a thread."""
-    parts = Parts(within=workspace if found.folder.is_workspace else "")
+    within = workspace if is_inside(found.path, workspace) else ground_of(workspace)
+    parts = Parts(within=within if found.folder.is_workspace else "")
     problems: list[Problem] = []
     agent = _read(found, workspace, parts, problems)
     if agent is None and not problems:

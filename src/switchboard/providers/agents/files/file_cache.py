@@ -46,7 +46,9 @@ class AgentFileCache:
             signature_of(part.path) != part.signature for part in reading.parts
         ):
             reading = read()
-        self._used[key] = reading
+        # What depends on no file was not read at all.
+        if reading.parts:
+            self._used[key] = reading
         return reading
 
     def save(self) -> None:

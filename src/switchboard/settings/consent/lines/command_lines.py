@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from switchboard.children.schema import Seal
 from switchboard.settings.consent.looking import counted, landed, reached, resolved
+from switchkit.commands import lies_in
+from switchkit.git.ground import ground_of
 
+# Where programs are found, whatever a search path says.
+_USUAL = ("/usr/local/bin", "/usr/bin", "/bin")
 # By its name and by its path.
 Lead = tuple[str, str]
 
@@ -35,7 +39,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     words: tuple[str, ...]
     # Absolute, as it is named.
     folder: str
-    # The workspace, without links, and where programs are looked for.
+    # What came with the workspace, without links, and where programs are looked for.
     root: str
     path: str = ""
     env: Mapping[str, str] = {}
@@ -72,23 +76,35 @@ class CommandLine(Struct, frozen=True, kw_only=True):
             if not os.path.isabs(each) or self.is_inside(resolved(each)):
                 yield each or "."
 
+    def programs(self, name: str) -> Iterator[str]:
+        """Where a program of this name is found, by the search path that counts here."""
+        folders = self.path.split(os.pathsep) if self.path else os.get_exec_path()
+        for place in counted(dict.fromkeys((*folders, *_USUAL))) if os.sep not in name else ():
+            path = os.path.join(place, name)
+            if os.path.isabs(place) and os.path.lexists(path) and not os.path.isdir(path):
+                yield path
+
     def upwards(self) -> Iterator[str]:
-        """The folder, and those above it up to the workspace, as paths without links."""
-        at = resolved(self.folder)
-        while self.is_inside(at):
+        """The folder, and those above it, as paths without links.
+
+        Who looks for settings upwards does not stop where the workspace ends; what is beside the
+        home of the user, or above it, is the user's own.
+        """
+        at, home = resolved(self.folder), os.path.realpath(os.path.expanduser("~"))
+        is_within = self.is_inside(at)
+        while is_within and at != os.sep and (self.is_inside(at) or not lies_in(home, at)):
             yield at
-            if at == self.root:
-                return
             at = os.path.dirname(at)
 
 
 def lines_of(seal: Seal, workspace: str) -> Iterator[CommandLine]:
     """The command lines of an entry: most have one."""
+    env = dict(seal.env)
     for words in seal.lines or (seal.words,):
         yield CommandLine(
             words=words,
             folder=seal.cwd or workspace,
-            root=os.path.realpath(workspace),
-            path=seal.path,
-            env=dict(seal.env),
+            root=ground_of(workspace),
+            path=env.get("PATH") or seal.path,
+            env=env,
         )

@@ -59,6 +59,13 @@ def pieces(word: str) -> Iterator[str]:
     yield from dict.fromkeys(each for each in found if each not in ("", word))
 
 
+def named_files(folder: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The files that words name, as a whole or in a part, each with its path."""
+    for word in words:
+        for piece in pieces(word):
+            yield (word if piece == word else f"part:{piece}"), os.path.join(folder, piece)
+
+
 def runs_text(words: Iterable[str]) -> bool:
     """Whether a shell is given what it is to run as a text."""
     return any(True for _ in shell_texts([*words]))

@@ -12,14 +12,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from switchboard.children.starting.runners import is_python, taken_from_folder
+from switchboard.children.starting.runners import is_python
 from switchboard.settings.consent.lines.command_lines import CommandLine, Lead, Leads, Unfollowed
 from switchboard.settings.consent.lines.command_words import (
     INTERPRETERS,
     SHELLS,
-    pieces,
+    named_files,
     program_name,
 )
+from switchboard.settings.consent.lines.foreign_words import foreign_words, leads_by_name
 from switchboard.settings.consent.lines.project_files import (
     files_of_projects,
     loaded_in,
@@ -64,19 +65,8 @@ _VERSION = re.compile(r"[\w.@-]+")
 _SERVER = re.compile(
     r"(?:.*[-_./@])?mcp[-_./@].+|.+[-_./@]mcp|@modelcontextprotocol/.+", re.IGNORECASE
 )
-# A word that no program takes for a text, but for an address or a variable of the user.
-_PLAIN = re.compile(r"(?:[\w@%+,./:=~^-]|\$\{\w+\})*", re.ASCII)
-_ADDRESS = re.compile(r"(?!file:|data:)[a-z][a-z0-9+]*://[^\s'\"`$\\|;<>()]*")
-# They take a folder that is worked on.
-_ROOTS = frozenset(
-    (
-        *("--root", "--roots", "--repository", "--repo", "--dir", "--allowed-dir", "--workspace"),
-        *("--allowed-directory", "--project-root", "--base-dir", "--docs"),
-    )
-)
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _LOADED = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".dylib")
-_SPLIT = re.compile(r"[^\w./-]+", re.ASCII)
 
 
 def followed(line: CommandLine, depth: int = 0) -> Leads:
@@ -89,11 +79,12 @@ def followed(line: CommandLine, depth: int = 0) -> Leads:
     if any(loads_code(name, repository=True) for name in line.env):
         raise Unfollowed("a variable of it makes programs load code")
     program = line.words[0]
+    beside = Leads(folders=tuple(_programs_of_entry(line)))
     own = _own_program(line)
     if own is not None:
-        return own
+        return own.with_those(beside)
     name = os.path.basename(landed(line.at(program)) if line.holds(program) else program)
-    found = Leads(files=tuple(_program_files(line)))
+    found = Leads(files=tuple(_program_files(line))).with_those(beside)
     if name in ("sh", "ash", "bash", "dash", "ksh", "zsh"):
         return found.with_those(_shell(line, depth))
     if is_python(name):
@@ -106,7 +97,7 @@ def followed(line: CommandLine, depth: int = 0) -> Leads:
     is_own = os.sep in program and line.holds(program) and not line.is_own_file(program)
     if not _SERVER.fullmatch(name) or is_other or is_own:
         raise Unfollowed(f"nobody knows what `{name}` takes from the folder that it starts in")
-    return found.with_those(_foreign(line, line.words[1:]))
+    return found.with_those(foreign_words(line, line.words[1:]))
 
 
 def _own_program(line: CommandLine) -> Leads | None:
@@ -119,7 +110,7 @@ def _own_program(line: CommandLine) -> Leads | None:
         return None
     if program_name(path) in INTERPRETERS | SHELLS or _is_installed(path):
         return None
-    return Leads(files=((program, line.at(program)), *_named(line, line.words[1:])))
+    return Leads(files=((program, line.at(program)), *named_files(line.folder, line.words[1:])))
 
 
 def _is_installed(path: str) -> bool:
@@ -141,20 +132,15 @@ def _program_files(line: CommandLine) -> Iterator[Lead]:
             yield from loaded_in(os.path.dirname(os.path.dirname(path)))
 
 
+def _programs_of_entry(line: CommandLine) -> Iterator[Lead]:
+    """The folders of the workspace that a line has its programs, and theirs, looked for in."""
+    for place in line.places_inside() if "PATH" in line.env else ():
+        yield f"folder:{place}", landed(line.at(place))
+
+
 def _found_program(line: CommandLine) -> str:
     program = line.words[0]
-    folders = line.path.split(os.pathsep) if line.path else os.get_exec_path()
-    for place in folders if os.sep not in program else ():
-        if os.path.isabs(place) and os.path.lexists(path := os.path.join(place, program)):
-            return path
-    return line.at(program)
-
-
-def _named(line: CommandLine, words: Sequence[str]) -> Iterator[Lead]:
-    """The files that words name, as a whole or in a part."""
-    for word in words:
-        for piece in pieces(word):
-            yield (word if piece == word else f"part:{piece}"), line.at(piece)
+    return next(line.programs(program), "") or line.at(program)
 
 
 def _script(line: CommandLine, words: Sequence[str], program: str) -> Leads:
@@ -164,9 +150,9 @@ def _script(line: CommandLine, words: Sequence[str], program: str) -> Leads:
         raise Unfollowed(UNREAD)
     is_own = line.is_own_file(script)
     if is_own and not _is_installed(landed(line.at(script))):
-        return Leads(files=((script, line.at(script)), *_named(line, words[1:])))
+        return Leads(files=((script, line.at(script)), *named_files(line.folder, words[1:])))
     if (is_own or not line.holds(script)) and _SERVER.fullmatch(os.path.basename(script)):
-        return _foreign(line, words[1:]).with_those(Leads(files=((script, line.at(script)),)))
+        return foreign_words(line, words[1:]).with_those(Leads(files=((script, line.at(script)),)))
     raise Unfollowed(f"`{script}` is no file of this folder that `{program}` would run as it is")
 
 
@@ -190,7 +176,7 @@ def _python(line: CommandLine) -> Leads:
         return _module(line, module, rest, is_apart=not _APART.isdisjoint(flags + found[1]))
     if words and line.is_own_folder(words[0]) and line.is_own_file(f"{words[0]}/__main__.py"):
         folder = (f"folder:{words[0]}", landed(line.at(words[0])))
-        return Leads(files=tuple(_named(line, words[1:])), folders=(folder,))
+        return Leads(files=tuple(named_files(line.folder, words[1:])), folders=(folder,))
     return _script(line, words, "Python")
 
 
@@ -199,11 +185,13 @@ def _module(line: CommandLine, module: str, words: Sequence[str], *, is_apart: b
     top = module.partition(".")[0]
     is_known = bool(_MODULE.fullmatch(module)) and top not in sys.stdlib_module_names
     if is_known and not is_apart and _is_own_module(line, top):
-        files = [*_module_files(line, top), *_named(line, words)]
+        files = [*_module_files(line, top), *named_files(line.folder, words)]
         folders = [(f"folder:{top}", landed(line.at(top)))] if line.is_own_folder(top) else []
         return Leads(files=tuple(files), folders=tuple(folders))
-    if is_known and _SERVER.fullmatch(top) and not _leads_by_name(line, top):
-        return _foreign(line, words)
+    # Python takes a folder of that name where nothing of it is installed.
+    leads_here = leads_by_name(line, top) or line.is_own_folder(top)
+    if is_known and _SERVER.fullmatch(top) and not leads_here:
+        return foreign_words(line, words)
     raise Unfollowed(f"`{module}` is no module of this folder, and may run one that is")
 
 
@@ -242,7 +230,7 @@ def _uv(line: CommandLine) -> Leads:
             folder = value if joined else words[1]
             del words[: 1 if joined else 2]
         elif option in ("-p", "--python", "--with", "--extra", "--group") and words[1:]:
-            if joined or not (_is_package(words[1]) and not _leads_by_name(line, words[1])):
+            if joined or not (_is_package(words[1]) and not leads_by_name(line, words[1])):
                 raise Unfollowed(f"nobody can tell what `{option}` of uv adds")
             del words[:2]
         elif _UV_FLAGS.fullmatch(words[0]):
@@ -290,7 +278,10 @@ def _package(line: CommandLine) -> Leads:
     for each in named:
         if not _is_package(each):
             raise Unfollowed(f"`{each}` is no package of a registry")
-    if not words or not any(_SERVER.fullmatch(each) for each in named):
+    # With a package that is named apart, any program of the machine may be what is started.
+    servers = [each for each in named if _SERVER.fullmatch(each)]
+    programs = {os.path.basename(_bare(each)) for each in servers}
+    if not words or not (words[0] in servers or words[0] in programs):
         raise Unfollowed(f"nothing says that `{''.join(words[:1])}` takes no code from this folder")
     files = [*files_of_projects(line.upwards(), runner, named)]
     for place in line.upwards():
@@ -304,7 +295,7 @@ def _package(line: CommandLine) -> Leads:
         if os.path.isdir(path := landed(f"{place}/node_modules/{_bare(each)}"))
     ]
     found = Leads(files=tuple(files), folders=tuple(folders))
-    return found.with_those(_foreign(line, words[1:]))
+    return found.with_those(foreign_words(line, words[1:]))
 
 
 def _is_package(name: str) -> bool:
@@ -326,60 +317,14 @@ def _container(line: CommandLine) -> Leads:
     while words and words[0].startswith("-"):
         option = words.pop(0)
         if option in _CONTAINER_VALUES and words:
-            files += _named(line, [words.pop(0)])
+            files += named_files(line.folder, [words.pop(0)])
         elif _CONTAINER_FLAGS.fullmatch(option):
-            files += _named(line, [option])
+            files += named_files(line.folder, [option])
         else:
             raise Unfollowed(f"nobody can tell what `{option}` lets the container see")
     if not words or not _IMAGE.fullmatch(words[0]):
         raise Unfollowed("it names no image")
     return Leads(files=tuple(files))
-
-
-def _foreign(line: CommandLine, words: Sequence[str]) -> Leads:
-    """Words of a program that is not of the workspace: they may name files, and no other code."""
-    if taken_from_folder("", words) != "nothing":
-        raise Unfollowed("it is given the name of another program to start")
-    for before, word in zip(("", *words), words, strict=False):
-        _refuse_text(word)
-        option, joined, value = word.partition("=")
-        for each in (value if joined else word, "" if joined else word):
-            if each and _leads_by_name(line, each):
-                raise Unfollowed(f"`{word}` may name code of this folder")
-        is_root = option in _ROOTS if joined else before in _ROOTS or not before.startswith("-")
-        if not is_root and line.is_own_folder(value if joined else word):
-            raise Unfollowed(f"`{word}` names a folder that code may be taken from")
-    for name, value in line.env.items():
-        if name == "PATH":
-            continue
-        _refuse_text(value)
-        if value and (_leads_by_name(line, value) or line.is_own_folder(value)):
-            raise Unfollowed(f"the variable {name} may name code of this folder")
-    return Leads(files=tuple(_named(line, words)))
-
-
-def _refuse_text(word: str) -> None:
-    if not _PLAIN.fullmatch(word) and not _ADDRESS.fullmatch(word):
-        raise Unfollowed("a word of it may be a text that is run")
-
-
-def _leads_by_name(line: CommandLine, word: str) -> bool:
-    """Whether a word may name a file without its ending, as the name of a module does."""
-    if _ADDRESS.fullmatch(word) or (word.startswith("--") and "=" not in word):
-        return False
-    short = word[2:] if word.startswith("-") else word
-    for piece in filter(None, _SPLIT.split(short)):
-        folder, last = os.path.split(line.at(piece.rstrip(os.sep)))
-        if not last.strip(".") or not line.is_inside(landed(folder)):
-            continue
-        # A file of exactly this name is bound, and a folder is another question.
-        module, dot, _ = last.partition(".")
-        stems = (f"{last}.", f"{module}.") if module and os.sep not in piece else (f"{last}.",)
-        if any(each != last and each.startswith(stems) for each in names_in(folder)):
-            return True
-        if dot and module and os.sep not in piece and line.is_own_folder(module):
-            return True
-    return False
 
 
 def _after(words: Sequence[str], flags: re.Pattern[str]) -> list[str]:
