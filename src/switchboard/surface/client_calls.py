@@ -180,7 +180,14 @@ class ClientCalls:
         if not late or not suspended.is_over:
             return parts
         note = late_note(late, suspended.channel.decided)
-        return noted_parts(parts, note) if note else parts
+        return self._noted(parts, note, params.name) if note else parts
+
+    def _noted(self, parts: Parts, note: str, name: str) -> Parts:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name)
+        # What is not in the catalog is shown under its own name, with the schema of its server.
+        is_promised = tool is None or tool.output_schema is not None
+        return noted_parts(parts, note, is_promised=is_promised)
 
 
 async def _shown(
