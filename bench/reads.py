@@ -25,6 +25,8 @@ from gauge.real_servers import RealServer, path, prepare, real_servers
 from gauge.row import SCRIPTS
 from gauge.talk import Talk, talking
 
+_PIECE = 100_000
+_MOST_TOKENS = 20_000
 MODES = ("passthrough", "compact", "json")
 HOSTS = {"claude-code": "claude-code", "codex": "codex-mcp-client", "others": "bench"}
 BEGIN, END = "<!-- reads: written by reads.py --readme -->\n", "<!-- end of reads -->\n"
@@ -90,11 +92,14 @@ def reading(name: str, folder: Path, url: str, more: Path | None) -> Reading:
     with talking(server.command, workspace, env) as talk:
         talk.greet("bench")
         listed = talk.ask("tools/list", {}).get("result", {}).get("tools", [])
-        direct = [read_of(talk.ask("tools/call", _direct(call))) for call in server.calls]
+        read = [(call, read_of(talk.ask("tools/call", _direct(call)))) for call in server.calls]
+    # One that fills a context would hide what the others cost.
+    asked = [call for call, tokens in read if tokens <= _MOST_TOKENS]
+    direct = [tokens for _, tokens in read if tokens <= _MOST_TOKENS]
     modes = {}
     for mode in MODES:
         with suite(*prepared(), settings=f'[results]\nmode = "{mode}"\n') as (talk, tool):
-            modes[mode] = sum(read_of(talk.ask("tools/call", _call(tool, c))) for c in server.calls)
+            modes[mode] = sum(read_of(talk.ask("tools/call", _call(tool, c))) for c in asked)
     introspections: dict[str, int] = {}
     for way, host in (("auto", "bench"), *HOSTS.items()):
         setting = "auto" if way == "auto" else "summary"
@@ -103,7 +108,7 @@ def reading(name: str, folder: Path, url: str, more: Path | None) -> Reading:
             introspections[way] = read_of(talk.ask("tools/call", asked))
     return Reading(
         name=name,
-        calls=len(server.calls),
+        calls=len(asked),
         direct=sum(direct),
         modes=modes,
         tools=len(listed),
@@ -148,7 +153,9 @@ def read_of(answer: Json) -> int:
 
 
 def tokens(text: str) -> int:
-    return len(_encoding().encode_ordinary(text))
+    # The tokenizer takes no more at a time; a cut costs a token at most.
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return sum(len(_encoding().encode_ordinary(piece)) for piece in pieces)
 
 
 @functools.cache

@@ -34,8 +34,16 @@ def _token(_site: Site) -> dict[str, str]:
     return {"SWITCHBOARD_TOKEN": TOKEN, "SWITCHBOARD_IN_PROCESS": "1"}
 
 
+def _plain(site: Site) -> None:
+    """Switch the gate off, which no floor and no peer has: its price has figures of its own."""
+    settings = site.home / ".switchboard"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text("guard = false\n", "utf-8")
+
+
 def _workspace(scripts: Path, site: Site) -> None:
     """Make the folder a workspace whose owner has trusted its servers."""
+    _plain(site)
     settings = site.folder / ".switchboard"
     settings.mkdir()
     site.config.rename(settings / "mcp.json")
@@ -49,7 +57,7 @@ def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:
     serve: Callable[[Site], list[str]] = partial(_serve, program)
     put = as_suite("_suite")
     return (
-        Row(OURS + suffix, "ours", serve, put=put, compact=True),
+        Row(OURS + suffix, "ours", serve, put=put, compact=True, prepare=_plain),
         Row(
             "switchboard mcp" + suffix,
             "ours",
@@ -57,7 +65,7 @@ def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:
             put=put,
             prepare=partial(_workspace, scripts),
         ),
-        Row("switchboard modern" + suffix, "ours", serve, put=put, modern=True),
+        Row("switchboard modern" + suffix, "ours", serve, put=put, modern=True, prepare=_plain),
         Row(
             "switchboard http" + suffix,
             "ours",
@@ -66,6 +74,7 @@ def switchboard_rows(scripts: Path, suffix: str = "") -> tuple[Row, ...]:
             front="http",
             headers={"Authorization": f"Bearer {TOKEN}"},
             environ=_token,
+            prepare=_plain,
         ),
     )
 

@@ -13,6 +13,7 @@ from .turns import Pace, turns
 WINDOWS = (16, 64)
 TEXT = "many at a time"
 # A row this slow gets the small window once: its last answers would take most of the time.
+_DIFFERENT = 1_000
 SLOW_PER_SECOND = 50.0
 
 
@@ -54,13 +55,14 @@ def measure_throughput(fleet: Fleet, pace: Pace, seconds: float) -> ThroughputRe
 def rate_of(gateway: Gateway, window: int, seconds: float) -> tuple[int, float]:
     """Keep the window full; gives the calls and the calls per second. Raises LinkLostError."""
     clock, link = time.perf_counter, gateway.link
-    params = gateway.call_of("echo", {"message": TEXT})
-    name: str = params["name"]
+    # All different: Switchboard runs the same call once that is sent again before its answer.
+    every = [gateway.call_of("echo", {"message": f"{TEXT}{each:04}"}) for each in range(_DIFFERENT)]
+    name: str = every[0]["name"]
     flying: set[int] = set()
     done = 0
 
     def launch() -> None:
-        ident, body = gateway.write("tools/call", params)
+        ident, body = gateway.write("tools/call", every[(done + len(flying)) % _DIFFERENT])
         flying.add(ident)
         link.send(body, method="tools/call", name=name)
 

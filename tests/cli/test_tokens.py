@@ -150,11 +150,14 @@ async def test_the_calls_of_a_session_are_summed_up_from_the_audit_log(
 ) -> None:
     workspace.config_toml("guard = true\n", scope="home")
     workspace.echo_child("one")
+    workspace.child("every", ["node", str(NPM / "server-everything" / "dist" / "index.js")])
     nothing = await _tokens_of(workspace, "last")
     assert (nothing.code, nothing.out) == (0, "")
     assert "no call of a client was counted" in nothing.err
     async with shim(workspace) as client:
         result = await client.call("one_suite", {"action": "introspect"})
+        # A host asks for prompts by itself, and its model has written nothing.
+        await client.request("prompts/get", {"name": "simple-prompt"})
         await client.close()
     told = tokens(result["content"][0]["text"])
     report = (await _tokens_of(workspace, "last", "--json")).report

@@ -13,7 +13,7 @@ from support.mcp_stdio import StdioClient
 from support.processes import until_true
 from support.reading import read_it, reply
 from support.requirements import requirement
-from support.workspace import Json
+from support.workspace import Json, child_command
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 
@@ -122,6 +122,31 @@ async def test_a_no_after_a_yes_elsewhere_is_told_with_the_result(
         assert "it had been approved at 20" in note
         assert "Z (cli), and was let run." in note
     assert gate.written == ["once"]
+
+
+async def test_words_of_ours_are_read_also_beside_structured_content(gate: Gate) -> None:
+    """Hosts give their model the structured content of a result, and then none of its texts."""
+    gate.guard(**{"results.mode": "passthrough"})
+    sums = child_command("echo_child", "sums")
+    gate.workspace.child("sums", sums, trustAnnotations=False)
+    gate.workspace.child("shown", sums, trustAnnotations=False, expose="tools")
+    args = {"a": 1, "b": 2}
+    through = {"action": "call", "subtool": "add", "args": args}
+    async with gate.window("modern") as client:
+        await client.tools()
+        for params in (
+            {"name": "sums_suite", "arguments": through},
+            {"name": "add", "arguments": args},
+        ):
+            asking = await suspended(client, params)
+            await gate.decide("approve")
+            late = await client.request("tools/call", again(asking, params, "decline"))
+            texts = [block["text"] for block in late["content"]]
+            assert texts[-1].startswith("Too late, the user said no to this call in the client:")
+            # Under its own name a tool may have promised its client a structure.
+            is_kept = params["name"] == "add"
+            assert ("structuredContent" in late) == is_kept
+            assert texts[:-1] == (["3"] if is_kept else ['{"sum":3}', "3"])
 
 
 async def test_a_yes_after_a_yes_elsewhere_needs_no_word(gate: Gate) -> None:

@@ -84,7 +84,7 @@ async def test_the_start_of_a_server_is_queue_and_a_person_is_human_time(post: P
         (row,) = [
             line
             for line in (await post.type("calls")).out.splitlines()
-            if "post_suite.post" in line
+            if "post.post" in line
         ]
         assert "delivered" in row
         records = (await post.type("audit", "show", ended.id, "--json")).report["records"]

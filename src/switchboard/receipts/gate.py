@@ -75,14 +75,14 @@ class ReceiptGate:
         if first is not None:
             outcome, has_ended = await self._end_of(call, first)
             if has_ended:
-                return _repeated(self._book, receipt, first, outcome)
+                return _repeated(self._book, call, (receipt, first), outcome)
         # Whoever comes while we look on disk finds this one.
         self._book.note(receipt, place)
         if first is not None or not self._book.may_hold:
             return await proceed(call)
         kept = await self._book.held(call, receipt)
         if kept is not None:
-            return _repeated(self._book, receipt, kept, outcome_of(kept))
+            return _repeated(self._book, call, (receipt, kept), outcome_of(kept))
         try:
             return await proceed(call)
         finally:
@@ -147,19 +147,21 @@ class InheritanceGate:
         if found is None:
             return await proceed(call)
         receipt, kept = found
-        return _repeated(self._book, receipt, kept, outcome_of(kept))
+        return _repeated(self._book, call, (receipt, kept), outcome_of(kept))
 
 
 def _repeated(
     book: CallBook,
-    receipt: Receipt,
-    first: Receipt | KeptOutcome,
+    call: Call,
+    pair: tuple[Receipt, Receipt | KeptOutcome],
     outcome: Outcome | Fault | None,
 ) -> Outcome:
-    """What became of the first. Raises the fault that it was."""
+    """What became of the first of a pair. Raises the fault that it was."""
+    receipt, first = pair
     book.repeat(receipt, first)
     if outcome is None:
         raise Fault(FaultCode.CANCELLED, "first-cancelled", "the same call was cancelled")
     if isinstance(outcome, Fault):
         raise failed_again(outcome, first) from outcome
-    return told_again(outcome, first)
+    # What came through a suite has no output schema that its client was shown.
+    return told_again(outcome, first, is_promised=call.via is None)

@@ -8,6 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.calls.notes import with_note
 from switchboard.core.calls.receipts import KeptOutcome, Receipt
 from switchboard.core.faults import Fault, FaultCode
 
@@ -15,8 +16,8 @@ REPEATS_KEY = "switchboard/repeats"
 _DAY_S = 86_400
 
 
-def told_again(outcome: Outcome, first: Receipt | KeptOutcome) -> Outcome:
-    """The answer of the first, with words that say when it ran."""
+def told_again(outcome: Outcome, first: Receipt | KeptOutcome, *, is_promised: bool) -> Outcome:
+    """The answer of the first, with words that say when it ran; see `with_note`."""
     note = _note(first)
     about = {REPEATS_KEY: {"call_id": first.id}}
     if outcome.raw is None:
@@ -30,9 +31,7 @@ def told_again(outcome: Outcome, first: Receipt | KeptOutcome) -> Outcome:
         result = msgspec.json.decode(outcome.raw, type=dict[str, Any])
     except msgspec.MsgspecError:
         return replace(outcome, repeats=first.id)
-    content: Any = result.get("content")
-    blocks = cast("list[Any]", content) if isinstance(content, list) else []
-    result["content"] = [*blocks, {"type": "text", "text": note}]
+    result = with_note(result, note, is_promised=is_promised)
     said: Any = result.get("_meta")
     result["_meta"] = {**(cast("dict[str, Any]", said) if isinstance(said, dict) else {}), **about}
     return replace(outcome, raw=Raw(msgspec.json.encode(result)), repeats=first.id)

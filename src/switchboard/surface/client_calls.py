@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from switchboard.core.board import Board
 from switchboard.core.calls.call import EMPTY_OBJECT, Call
@@ -180,7 +180,14 @@ class ClientCalls:
         if not late or not suspended.is_over:
             return parts
         note = late_note(late, suspended.channel.decided)
-        return noted_parts(parts, note) if note else parts
+        return self._noted(parts, note, params.name) if note else parts
+
+    def _noted(self, parts: Parts, note: str, name: str | UnsetType) -> Parts:
+        with self._boards.lease() as board:
+            tool = board.catalog.tools.get(name) if name is not UNSET else None
+        # What is not in the catalog is shown under its own name, with the schema of its server.
+        is_promised = tool is None or tool.output_schema is not None
+        return noted_parts(parts, note, is_promised=is_promised)
 
 
 async def _shown(

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from switchboard import __version__
 from switchboard.core.calls.call import Outcome, TextBlock
+from switchboard.core.calls.notes import with_note
 from switchboard.core.catalog.catalog import Catalog
 from switchboard.core.catalog.tools import FaultText, ToolSpec
 from switchboard.core.channels.channel import Input
@@ -76,12 +77,10 @@ def outcome_parts(outcome: Outcome, era: Era) -> Parts:
     return tuple(parts)
 
 
-def noted_parts(parts: Parts, note: str) -> Parts:
-    """The result of a call, with a text of ours behind all that it holds."""
+def noted_parts(parts: Parts, note: str, *, is_promised: bool) -> Parts:
+    """The result of a call, with a text of ours; see `with_note`."""
     result: dict[str, Any] = msgspec.json.decode(b"".join(map(bytes, parts)))
-    return (
-        encode({**result, "content": [*result.get("content", ()), {"type": "text", "text": note}]}),
-    )
+    return (encode(with_note(result, note, is_promised=is_promised)),)
 
 
 def result_bytes(outcome: Outcome) -> bytes:

@@ -96,6 +96,8 @@ class StreamPipe(asyncio.Protocol):
         self._reading: Any = None
         self._writing: Any = None
         self._batch: list[bytes | Raw] = []
+        # So many of its parts have so many bytes.
+        self._counted = (0, 0)
         self._scheduled = False
         # Whether the other side has spoken since we did.
         self._is_awaited = False
@@ -227,14 +229,19 @@ class StreamPipe(asyncio.Protocol):
     def when_taken(self, tell: Callable[[], None]) -> None:
         """Have somebody told once all that was sent so far was taken; not if it never is."""
         if not self._closing and self._receiver is not None:
-            mark = self._sent + sum(map(len, self._batch))
-            self._receipts.add(mark, tell, number=self._number, written=self._written)
+            self._receipts.add(self.mark, tell, number=self._number, written=self._written)
             self._see_it_leave(_TURNS)
 
     @property
     def mark(self) -> int:
         """Up to where the other side has to take to have all that was sent so far."""
-        return self._sent + sum(map(len, self._batch)) if self._batch else self._sent
+        batch = self._batch
+        counted, size = self._counted
+        if counted < len(batch):
+            # Each part once: who has many calls under way asks after each of their answers.
+            size += sum(map(len, batch[counted:]))
+            self._counted = (len(batch), size)
+        return self._sent + size
 
     def _taken(self) -> int | None:
         """How much the other side has taken: read, where the system knows. Nothing at the end."""
@@ -293,7 +300,7 @@ class StreamPipe(asyncio.Protocol):
     def flush(self) -> None:
         """Write what is queued."""
         self._scheduled = False
-        batch, self._batch = self._batch, []
+        batch, self._batch, self._counted = self._batch, [], (0, 0)
         writing = self._writing
         if writing is None or not batch or writing.is_closing():
             return
@@ -360,7 +367,7 @@ class StreamPipe(asyncio.Protocol):
         if loss.reason == "not-reading":
             # Closed, it would go on waiting for the other side.
             self._closing = True
-            self._batch = []
+            self._batch, self._counted = [], (0, 0)
             if self._writing is not None:
                 self._writing.abort()
         else:

@@ -12,6 +12,7 @@ from switchboard.cli.verbs.parts.auditing.audit_log import audit_answer_to, audi
 from switchboard.control.answers import AuditRows
 from switchboard.control.requests import AuditRequest
 from switchboard.core.audit import AuditRecord
+from switchboard.core.catalog.addresses import address_of
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import COMMAND_VIAS
 from switchkit.cli.columns import visible
@@ -20,6 +21,8 @@ from switchkit.cli.style import Style
 # The session of a client that made the latest call; commands of Switchboard are no clients.
 LAST = "last"
 _FINISHED = "tool.call.finished"
+# What a host asks for by itself, and no model has written.
+_OF_HOSTS = frozenset(("prompts/get", "resources/read", "completion/complete"))
 # Far enough back to find one quickly, as a rule.
 _LOOKED_AT = 200
 
@@ -136,14 +139,17 @@ def _is_clients(record: AuditRecord) -> bool:
 
 
 def _counts(record: AuditRecord) -> bool:
-    return record.event == _FINISHED and record.tokens_result is not None
+    is_models = bool(record.via) or record.tool not in _OF_HOSTS
+    return is_models and record.event == _FINISHED and record.tokens_result is not None
 
 
 def _shown(cost: ToolCost) -> str:
     """A subtool with its suite; an introspection as what it is."""
     if not cost.suite:
         return cost.tool
-    return f"{cost.suite} {'introspect' if cost.suite == cost.tool else cost.tool}"
+    if cost.suite == cost.tool:
+        return f"{cost.suite} introspect"
+    return address_of(cost.suite, cost.tool)
 
 
 def _row(name: str, calls: int, wrote: int, read: int) -> tuple[str, ...]:
