@@ -167,3 +167,15 @@ def test_the_search_loads_nothing_but_the_standard_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_fifty_thousand_tools_are_searched_and_a_name_still_comes_first() -> None:
+    verbs, nouns = ("create", "delete", "list", "merge"), ("issue", "branch", "file", "mail")
+    tools = [
+        FoundTool(f"server{k % 500}", f"{verbs[k % 4]}_{nouns[k // 4 % 4]}_{k}", "It does that.")
+        for k in range(50_000)
+    ]
+    finder = Finder([*tools, FoundTool("zoo", "feed_animals", "Feed the animals of a zoo.")])
+    assert finder.find("give the animals something to eat").found[0].tool.server == "zoo"
+    for place in (0, 31_337, 49_999):
+        assert finder.find(f"please use {tools[place].name} now").found[0].tool == tools[place]
