@@ -82,6 +82,9 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
     # Those that run now, and their memory.
     running: int = 0
     running_bytes: int = 0
+    # Processes of servers that hosts have left behind, and their memory.
+    left_behind: int = 0
+    left_bytes: int = 0
     # Counted at a terminal only: every server is started for it.
     tokens: TokensSaved | None = None
 
@@ -117,6 +120,10 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
             failed = self.tokens.failed
             yield warning(style, f"{len(failed)} did not answer: {', '.join(failed)}")
             yield hint(style, "switchboard doctor --deep")
+        if self.left_behind:
+            number = counted(self.left_behind, "server")
+            yield f"{number} that hosts have left behind can go, with {self.left_bytes >> 20} MB"
+            yield hint(style, "switchboard sweep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
         if any(each.endswith(FOREIGN_FILES) for each in self.projects):
