@@ -26,6 +26,7 @@ from switchboard.cli.verbs.parts.hosts.reports import (
     TokensSaved,
     host_line,
     processes,
+    rows,
     server_line,
     told_difference,
     told_server,
@@ -226,7 +227,9 @@ def _introduce(request: CommandRequest, plan: SetupPlan) -> None:
     if plan.servers:
         home = style.paths(places_for(request).home)
         request.talk.say(f"\nServers that are taken over go into {home}.")
-    request.talk.say(f"One entry for Switchboard goes into {hosts}; you are asked about each.")
+    entered = f"One entry for Switchboard goes into {hosts}; you are asked about each."
+    for text in rows(entered, style):
+        request.talk.say(text)
     request.talk.say("Nothing is written before the last answer. `switchboard revert` undoes it.")
 
 
