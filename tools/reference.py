@@ -6,7 +6,7 @@ Run with `--check` it writes nothing, and fails where a page is not what the cod
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from fault_sites import SOMETHING, FaultSites, Raised
 from switchboard.cli.options import PROGRAM
 from switchboard.cli.table import VERBS
 from switchkit.cli.explain import explanation
+from switchkit.cli.usage import Program, Usage
+from switchyard.cli import table as yard_cli
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "switchboard"
@@ -151,22 +153,34 @@ def commands_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def man_page() -> str:
-    """The manual of the command line, in the language of `man`."""
+def man_page(program: Program, about: str, usages: Mapping[str, Usage]) -> str:
+    """The manual of a command line, in the language of `man`."""
     lines = [
-        '.TH SWITCHBOARD 1 "" "Switchboard" "User Commands"',
+        f'.TH {program.name.upper()} 1 "" "Switchboard" "User Commands"',
         ".SH NAME",
-        "switchboard \\- one local MCP control plane for coding agents",
+        f"{program.name} \\- {about}",
         ".SH SYNOPSIS",
-        ".B switchboard",
+        f".B {program.name}",
         "COMMAND [OPTIONS]",
-        ".SH COMMANDS",
+        ".SH OPTIONS",
     ]
-    for name, verb in VERBS.items():
-        usage = import_module(verb.module).USAGE
-        lines += [f".SS {name}", ".nf", *map(_roff, explanation(PROGRAM, usage)), ".fi"]
+    shared = [*_shared_options(program, next(iter(usages.values())))]
+    lines += [".nf", *map(_roff, shared[1:]), ".fi", ".SH COMMANDS"]
+    for name, usage in usages.items():
+        own = "\n".join(explanation(program, usage)).replace("\n".join(shared), "")
+        told = own.replace("\n\n\n", "\n\n").strip("\n").splitlines()
+        lines += [f".SS {name}", ".nf", *map(_roff, told), ".fi"]
     lines += [".SH SEE ALSO", "The pages in docs/ of the project."]
     return "\n".join(lines) + "\n"
+
+
+def _shared_options(program: Program, usage: Usage) -> Iterator[str]:
+    """What the help of each command says of all: a heading, and lines until the next blank one."""
+    is_there = False
+    for line in explanation(program, usage):
+        is_there = line.startswith("Options of every command") or (is_there and bool(line))
+        if is_there:
+            yield line
 
 
 def _roff(line: str) -> str:
@@ -181,7 +195,13 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield YARD_FAULTS, yard_faults_page()
     yield EVENTS, events_page()
     yield COMMANDS, commands_page()
-    yield MAN / "switchboard.1", man_page()
+    board = {name: import_module(verb.module).USAGE for name, verb in VERBS.items()}
+    yard = {name: verb.usage for name, verb in yard_cli.VERBS.items()}
+    ours, theirs = "one local MCP control plane for coding agents", "the local runtime of a project"
+    yield MAN / "switchboard.1", man_page(PROGRAM, ours, board)
+    yield MAN / "switchyard.1", man_page(yard_cli.PROGRAM, theirs, yard)
+    # The short name of the same program.
+    yield MAN / "sy.1", ".so man1/switchyard.1\n"
 
 
 def main() -> int:

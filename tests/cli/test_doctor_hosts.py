@@ -174,3 +174,42 @@ async def test_tools_that_nearly_always_take_long_are_told(workspace: Workspace)
     assert "`one.crawl`" in finding["message"]
     assert finding["hint"] == "switchboard calls --tool one_suite"
     assert switchboard(workspace, *finding["hint"].split()[1:], apart=True).code == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "title", "most"),
+    [(".qwen/settings.json", "Qwen Code", 45), (".cursor/mcp.json", "Cursor", 48)],
+)
+def test_a_name_that_a_host_cannot_take_is_told_with_what_mends_it(
+    workspace: Workspace, place: str, title: str, most: int
+) -> None:
+    fits, too_long = "a" * (most - len("_suite")), "b" * (most - len("_suite") + 1)
+    echo = server(child_command("echo_child", "notes"))
+    workspace.mcp_json({fits: echo, too_long: echo}, scope="home")
+    path = workspace.user_home / place
+    path.parent.mkdir()
+    ours = {"command": "switchboard", "args": ["mcp"]}
+    path.write_text(json.dumps({"mcpServers": {"switchboard": ours}}))
+    (told,) = found(workspace, title)
+    assert told["message"].startswith(f"it leaves out or renames `{too_long}_suite`: ")
+    assert f"at most {most} letters" in told["message"]
+    _, _, text = told["hint"].partition(": ")
+    (workspace.home / "switchboard.config.json").write_text(text)
+    assert found(workspace, title) == []
+    path.write_text("{}")
+    (workspace.home / "switchboard.config.json").unlink()
+    assert found(workspace, title) == []
+
+
+def test_tools_under_their_own_names_are_judged_as_their_server_listed_them(
+    workspace: Workspace,
+) -> None:
+    entry = server(child_command("echo_child", "notes"), expose="tools", tool_prefix="far-")
+    workspace.mcp_json({"notes": entry}, scope="home")
+    path = workspace.user_home / ".kiro" / "settings" / "mcp.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"mcpServers": {"switchboard": {"command": "switchboard"}}}))
+    assert found(workspace, "Kiro") == []
+    assert switchboard(workspace, "call", "notes", "add", "a=1", "b=2").code == 0
+    told = [each["message"] for each in found(workspace, "Kiro")]
+    assert any(each.startswith("it leaves out or renames `far-add`: ") for each in told)

@@ -519,7 +519,9 @@ def test_it_ends_with_what_was_saved(workspace: Workspace) -> None:
         assert it.stdin
         it.stdin.close()
     assert "1 of them runs now, in " in done.out
-    found = re.search(r"reads ([\d,]+) tokens of 4 servers .* it reads ([\d,]+)", done.out)
+    # In as many rows as the terminal makes of it.
+    said = " ".join(done.out.split())
+    found = re.search(r"reads ([\d,]+) tokens of 4 servers .* it reads ([\d,]+)", said)
     assert found, done.out
     shown, direct = (int(each.replace(",", "")) for each in found.groups())
     assert 0 < shown < direct

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import answering, switchboard
+from cli.commands import answering, on_terminal, switchboard
 from support.workspace import Workspace, child_command
 
 TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
@@ -144,6 +144,17 @@ def test_switchboard_itself_under_another_name_is_told_and_not_put_behind_itself
     assert "left hub in Claude Code: it is Switchboard itself, under another name" in done.out
     assert [*json.loads((user.home / "mcp.json").read_bytes())["mcpServers"]] == ["time"]
     assert json.loads(path.read_bytes())["mcpServers"]["hub"] == entry
+
+
+def test_rows_break_between_words_at_a_terminal_and_nowhere_in_a_pipe(user: Workspace) -> None:
+    secret = {"command": "a", "args": ["--token", TOKEN]}
+    _claude(user, mcpServers={"time": secret})
+    said = "the value of `--token` looks like a secret, and no reference to the vault can stand"
+    told = on_terminal(user, "setup", "--dry-run", columns=60)
+    prose = told.split("Claude Code: ")[0]
+    assert max(map(len, prose.splitlines())) <= 60
+    assert said in re.sub(r"\s+", " ", prose)
+    assert said in switchboard(user, "setup", "--dry-run").out
 
 
 def test_a_file_that_cannot_be_read_is_to_be_corrected_first(user: Workspace) -> None:

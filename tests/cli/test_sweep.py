@@ -102,6 +102,23 @@ def test_a_server_whose_host_has_ended_is_found_and_ended(
     assert _pids(workspace, "--dry-run") == []
 
 
+def test_setup_ends_with_what_hosts_have_left_behind(
+    workspace: Workspace, tmp_path: Path, ending: list[int]
+) -> None:
+    command = _server(tmp_path, f"mcp-before-{os.getpid()}.py")
+    _host_file(workspace, command)
+    pid = _abandoned(command, ending)
+    deadline = time.monotonic() + _PATIENCE
+    while _pids(workspace, "--dry-run") != [pid]:
+        assert time.monotonic() < deadline
+    done = switchboard(workspace, "setup", "cursor", "--yes", apart=True)
+    assert "1 server that hosts have left behind can go, with " in done.err
+    assert "hint: switchboard sweep\n" in done.err
+    # It is told, and stays until somebody says so. Moved behind us, it is still known.
+    assert living(pid)
+    assert _pids(workspace, "--yes") == [pid]
+
+
 def test_a_server_of_a_living_host_stays(
     workspace: Workspace, tmp_path: Path, ending: list[int]
 ) -> None:

@@ -56,6 +56,7 @@ _OTHER = {
     ("docs/natural-language.md", '{ "action"'): "test_requests",
     ("docs/natural-language.md", '{ "natural_language"'): "test_requests",
     ("docs/natural-language.md", ".switchboard/mcps/memory/"): "test_words",
+    ("docs/results.md", "From earlier results:"): "test_words",
     ("docs/results.md", "[Switchboard keeps"): "test_words",
     ("docs/results.md", '{"tool": "wiki.save"'): "test_requests",
     ("docs/runs.md", '{"id"'): "test_requests",
@@ -68,6 +69,7 @@ _OTHER = {
 # What cannot be typed here, and why.
 _UNTYPED = {
     'uv tool install "switchboard-mcp[otel]"': "it downloads; the extra is of the lock of tests",
+    "switchboard approvals serve --listen 192.168.1.20": "it goes on until it is ended",
     "export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318": "it is for the shell alone",
 }
 # What a command answers here that is about something which is not there, and what it then says.
@@ -75,6 +77,7 @@ _ABOUT_NOTHING = {
     "switchboard approvals approve k3f9x2mq": "nothing with the id `k3f9x2mq` waits",
     "switchboard approvals approve k3f9x2mq --always": "nothing with the id `k3f9x2mq` waits",
     "switchboard approvals deny k3f9x2mq --always": "nothing with the id `k3f9x2mq` waits",
+    "switchboard approvals devices k3f9x2mq --remove": "no device has the id `k3f9x2mq`",
     "switchboard trust switchyard.toml": "this workspace brings nothing along",
 }
 
@@ -147,6 +150,11 @@ def test_the_files_of_a_page_are_read_as_they_stand_there(page: str, tmp_path: P
         path = story.put(block)
         if path.name == "config.toml" and path.parent.name == ".codex":
             _codex_reads(story, block)
+        elif path.parent.name == ".claude":
+            # The rules of a host, which a test with the real one follows.
+            assert Path(page).name in (CHECKOUT / "tests/switchyard/test_hosts.py").read_text(
+                "utf-8"
+            )
         elif path.parent.name == ".agents":
             code, shown = story.types("switchboard agents check")
             assert (code, "error" in shown) == (0, False), f"{page}:{block.line}\n{shown}"
@@ -196,12 +204,12 @@ def test_what_a_page_types_can_be_typed(page: str, story: Story) -> None:
             if block.place:
                 story.put(block)
             for line in block.commands if block.language == "sh" else ():
+                _is_known(line)
                 if _plain(line) not in _UNTYPED:
                     _typed(story, f"{page}:{block.line}", line)
 
 
 def _typed(story: Story, place: str, line: str) -> None:
-    _is_known(line)
     code, shown = story.types(line.replace(":8081/", f":{story.port}/"))
     about_nothing = _ABOUT_NOTHING.get(_plain(line))
     assert code == int(about_nothing is not None), f"{place}: {line}\n{shown}"

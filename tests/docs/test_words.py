@@ -51,6 +51,10 @@ _WORDS = {
             "of this workspace not trusted yet (`switchboard trust`)",
         ],
     ),
+    ("docs/results.md", "From earlier results"): (
+        "src/switchboard",
+        ["From earlier results:", "letters", "change"],
+    ),
     ("docs/switchyard/state.md", "state.json"): (
         "src/switchyard",
         ["state.json", "ports.json", "projects", "certificates"],

@@ -1,5 +1,6 @@
 """A host: where it keeps its servers, and how it spells them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,6 +15,9 @@ BareUrl = Literal["http", "sse", "refused"]
 # How a host fills variables in: not at all; `${NAME}`; `${env:NAME}` with its folders and what it
 # asks its user; `${NAME}` and `$NAME`; `{env:NAME}`; or `$NAME` from the entry itself.
 Filling = Literal["none", "braces", "env", "dollar", "env-braces", "own"]
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class Spelling(Struct, frozen=True, kw_only=True):
@@ -125,6 +129,10 @@ class Host(Struct, frozen=True, kw_only=True):
     rule_files: tuple[str, ...] = ()
     # Variables that the host does not pass on, by which the shim finds its daemon.
     passes_no_variables: bool = False
+    # How long the name of a tool of ours may be, beside the words that the host puts before it; and
+    # whether it takes letters, digits and `_` alone. Longer ones are cut, renamed or left out.
+    tool_letters: int = 64
+    takes_plain_names: bool = False
     # Its word for the folder, where it starts us elsewhere; in a project file only.
     workspace: str = ""
     # It holds a folder `<file>.lock` while it writes.
@@ -135,3 +143,16 @@ class Host(Struct, frozen=True, kw_only=True):
     remark: str = ""
     # The command that lists the servers of the host, which is how we know that it sees ours.
     lists: tuple[str, ...] = ()
+
+    def takes_tool(self, name: str) -> bool:
+        """Whether it shows a tool of this name under this name."""
+        is_plain = _PLAIN_NAME.fullmatch(name) is not None
+        return len(name) <= self.tool_letters and (is_plain or not self.takes_plain_names)
+
+    @property
+    def tool_rule(self) -> str:
+        """What it takes, in words."""
+        plain = ", beginning with a letter, of letters, digits and `_`"
+        return f"a name has at most {self.tool_letters} letters" + (
+            plain if self.takes_plain_names else ""
+        )

@@ -32,6 +32,7 @@ from switchboard.cli.verbs.parts.doctor.surroundings import (
 )
 from switchboard.cli.verbs.parts.egress.findings import egress_findings
 from switchboard.cli.verbs.parts.hosts.here import dead_entries, idle_rules
+from switchboard.cli.verbs.parts.hosts.tool_names import unfit_names
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
@@ -193,6 +194,7 @@ def _look(request: CommandRequest) -> DoctorReport:
             findings += login_findings(settings, request.environ)
         findings += egress_findings(request)
         findings += refused_findings(settings, request.environ)
+        findings += unfit_names(request, places, settings)
         for source in configured(settings):
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):

@@ -49,6 +49,7 @@ EDITORS: tuple[Host, ...] = (
         spelling=Spelling(filling="env"),
         entry={"type": "stdio"},
         workspace="${workspaceFolder}",
+        tool_letters=48,
     ),
     Host(
         id="devin",
@@ -104,6 +105,7 @@ EDITORS: tuple[Host, ...] = (
         reading_key="autoApprove",
         passes_no_variables=True,
         has_lock=True,
+        tool_letters=51,
     ),
     Host(
         id="kiro",
@@ -116,6 +118,7 @@ EDITORS: tuple[Host, ...] = (
         spelling=Spelling(allowed_tools="autoApprove", hidden_tools="disabledTools"),
         reading_key="autoApprove",
         lists=("kiro-cli", "mcp", "list"),
+        takes_plain_names=True,
     ),
     Host(
         id="zed",

@@ -127,6 +127,7 @@ TERMINALS: tuple[Host, ...] = (
         entry={"type": "local", "tools": ["*"], "deferTools": "never", "timeout": LONGEST_MS},
         passes_no_variables=True,
         lists=("copilot", "mcp", "list"),
+        tool_letters=52,
     ),
     Host(
         id="gemini",
@@ -138,6 +139,7 @@ TERMINALS: tuple[Host, ...] = (
         guarded_entry={"trust": True},
         grants=(_LISTED,),
         lists=("gemini", "mcp", "list"),
+        tool_letters=47,
         remark="Gemini CLI starts no servers, not even yours, until you trust the folder there",
     ),
     Host(
@@ -184,6 +186,7 @@ TERMINALS: tuple[Host, ...] = (
         guarded_entry={"trust": True},
         grants=(_LISTED,),
         lists=("qwen", "mcp", "list"),
+        tool_letters=45,
     ),
     Host(
         id="opencode",

@@ -11,18 +11,15 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.hosts.carrying_out import OPTIONS
+from switchboard.cli.verbs.parts.hosts.launch_lines import launch_lines
 from switchboard.cli.verbs.parts.hosts.left_containers import (
     LeftContainer,
     left_containers,
     remove,
 )
-from switchboard.cli.verbs.parts.hosts.plan import every_host, host_roots
-from switchboard.cli.verbs.parts.loading import places_for, usable_for
-from switchboard.cli.verbs.parts.servers import entries
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
-from switchboard.core.origins import Scope
 from switchboard.core.privacy.redaction import redacted_words
-from switchboard.hosts.leftovers import LaunchLine, Leftover, end, leftovers
+from switchboard.hosts.leftovers import Leftover, end, leftovers
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
@@ -114,7 +111,7 @@ def _few(held: Sequence[str]) -> str:
 
 
 def run(request: CommandRequest) -> Report:
-    lines = [*_lines(request)]
+    lines = [*launch_lines(request)]
     processes = leftovers(lines)
     containers = left_containers(lines, request.environ, (each.pid for each in processes))
     found: list[Leftover | LeftContainer] = [*processes, *containers]
@@ -132,25 +129,6 @@ def run(request: CommandRequest) -> Report:
 
 def _end(found: Leftover | LeftContainer, request: CommandRequest) -> bool:
     return end(found) if isinstance(found, Leftover) else remove(found, request.environ)
-
-
-def _lines(request: CommandRequest) -> Iterator[LaunchLine]:
-    """How servers are started: by the hosts, and, for those that have moved, by us."""
-    places = places_for(request)
-    for host in every_host(host_roots(request, places)):
-        for file in host.files:
-            # What a clone says is nobody's word about the processes of this machine.
-            for server in file.servers if file.file.scope == "user" else ():
-                if command := server.fields.get("command"):
-                    args = tuple(str(each) for each in server.fields.get("args") or ())
-                    yield LaunchLine(
-                        host=host.host.title, server=server.name, command=str(command), args=args
-                    )
-    for entry in entries(usable_for(request)):
-        if entry.command and entry.origin.scope is Scope.HOME:
-            yield LaunchLine(
-                host="a host", server=entry.name, command=entry.command, args=tuple(entry.args)
-            )
 
 
 def _told(found: Leftover | LeftContainer, state: str) -> SweptServer:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.board import ask_board
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
+from switchboard.cli.verbs.parts.hosts.launch_lines import launch_lines
 from switchboard.cli.verbs.parts.hosts.plan import (
     HostPlan,
     SetupPlan,
@@ -25,6 +26,7 @@ from switchboard.cli.verbs.parts.hosts.reports import (
     TokensSaved,
     host_line,
     processes,
+    rows,
     server_line,
     told_difference,
     told_server,
@@ -38,7 +40,7 @@ from switchboard.control.tools import TokensAnswer
 from switchboard.core.faults import Fault
 from switchboard.hosts.applying import apply
 from switchboard.hosts.change import FileChange
-from switchboard.hosts.leftovers import LaunchLine, running_bytes
+from switchboard.hosts.leftovers import LaunchLine, leftovers, running_bytes
 from switchboard.hosts.record import HostRecord
 from switchboard.vault.opening import open_vault
 from switchkit.cli.style import is_terminal
@@ -81,6 +83,7 @@ def carry_out(
     servers = _moving(plan, agreed)
     # Before anything is written: a host may end its servers as soon as its file changes.
     running, memory = running_bytes(_launch_lines(servers))
+    left = leftovers([*launch_lines(request)])
     # Who declines everything finds everything as it was.
     ours = _take_over(request, servers) if agreed or servers else ()
     lines = {each.host: each for each in _listed(request, agreed, _written(request, agreed))}
@@ -99,6 +102,8 @@ def carry_out(
         processes_after=after,
         running=running,
         running_bytes=memory,
+        left_behind=len(left),
+        left_bytes=sum(each.memory for each in left),
         tokens=_tokens(request) if servers else None,
     )
 
@@ -222,7 +227,9 @@ def _introduce(request: CommandRequest, plan: SetupPlan) -> None:
     if plan.servers:
         home = style.paths(places_for(request).home)
         request.talk.say(f"\nServers that are taken over go into {home}.")
-    request.talk.say(f"One entry for Switchboard goes into {hosts}; you are asked about each.")
+    entered = f"One entry for Switchboard goes into {hosts}; you are asked about each."
+    for text in rows(entered, style):
+        request.talk.say(text)
     request.talk.say("Nothing is written before the last answer. `switchboard revert` undoes it.")
 
 

@@ -10,7 +10,7 @@ from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.verbs.parts.hosts.found_servers import FoundServer
 from switchboard.cli.verbs.parts.hosts.plan import HostPlan
 from switchboard.cli.verbs.parts.importing.foreign_servers import FOREIGN_FILES
-from switchkit.cli.columns import counted, visible
+from switchkit.cli.columns import counted, visible, wrapped
 from switchkit.cli.style import Style
 
 
@@ -82,6 +82,9 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
     # Those that run now, and their memory.
     running: int = 0
     running_bytes: int = 0
+    # Processes of servers that hosts have left behind, and their memory.
+    left_behind: int = 0
+    left_bytes: int = 0
     # Counted at a terminal only: every server is started for it.
     tokens: TokensSaved | None = None
 
@@ -106,17 +109,22 @@ class SetupReport(Report, frozen=True, kw_only=True, tag="switchboard.setup/1"):
                 f" {self.running_bytes >> 20} MB; they end when their hosts are restarted"
             )
         if self.tokens is not None and self.tokens.servers:
-            yield (
+            told = (
                 f"a model reads {self.tokens.shown:,} tokens of"
                 f" {counted(self.tokens.servers, 'server')} before its first word;"
                 f" directly it reads {self.tokens.direct:,}"
             )
+            yield from rows(told, style)
 
     def notes(self, style: Style) -> Iterator[str]:
         if self.tokens is not None and self.tokens.failed:
             failed = self.tokens.failed
             yield warning(style, f"{len(failed)} did not answer: {', '.join(failed)}")
             yield hint(style, "switchboard doctor --deep")
+        if self.left_behind:
+            number = counted(self.left_behind, "server")
+            yield f"{number} that hosts have left behind can go, with {self.left_bytes >> 20} MB"
+            yield hint(style, "switchboard sweep")
         for file in self.projects:
             yield f"{style.paths(file)} names servers of this project, and stays as it is"
         if any(each.endswith(FOREIGN_FILES) for each in self.projects):
@@ -150,6 +158,8 @@ class InstallReport(SetupReport, frozen=True, kw_only=True, tag="switchboard.ins
     """The same for our entry alone."""
 
 
+# Before what a row has no room for.
+_BELOW = "    "
 _SERVER_WORDS = {"taken": "took over", "planned": "would take over", "known": "has already"}
 _HOST_WORDS = {
     "written": "wrote",
@@ -170,6 +180,16 @@ _ALLOWS = {
 
 def told_server(server: ServerLine, style: Style) -> Iterator[str]:
     """A server, and what becomes of it, in lines."""
+    for line in _server_lines(server, style):
+        yield from rows(line, style)
+
+
+def rows(line: str, style: Style) -> Iterator[str]:
+    """A line of prose in rows that break between words, where it goes to a terminal."""
+    return wrapped(line, style.columns, _BELOW) if style.columns else iter((line,))
+
+
+def _server_lines(server: ServerLine, style: Style) -> Iterator[str]:
     places = ", ".join(server.found_in)
     name = style.bold(visible(server.name) or '""')
     if server.state == "left":
@@ -193,17 +213,18 @@ def _host_lines(host: HostLine, style: Style) -> Iterator[str]:
     if host.entry:
         yield from (f"  {line}" for line in host.entry.splitlines())
     if host.reason:
-        yield f"  {style.paths(host.reason)}"
+        yield from rows(f"  {style.paths(host.reason)}", style)
     if host.remark and host.state in {"written", "planned", "told"}:
-        yield f"  {host.remark}"
+        yield from rows(f"  {host.remark}", style)
     if host.allows:
-        yield f"  {_ALLOWS[host.allows].format(host.title, host.host)}"
+        yield from rows(f"  {_ALLOWS[host.allows].format(host.title, host.host)}", style)
     if host.is_listed is False:
         yield warning(style, f"{host.title} does not list Switchboard yet")
     elif host.is_listed:
         yield f"  {host.title} lists it"
     elif host.unanswered:
-        yield f"  whether it lists Switchboard is not known: `{host.unanswered}` gave no answer"
+        said = f"`{host.unanswered}` gave no answer"
+        yield from rows(f"  whether it lists Switchboard is not known: {said}", style)
 
 
 def told_difference(difference: str, style: Style) -> Iterator[str]:
