@@ -122,7 +122,9 @@ ALSO_MAY_IMPORT = (
     Allowance("cli/verbs/calling/find.py", {"search"}, "it searches where no daemon runs"),
     Allowance("cli/verbs/egress.py", {"egress"}, "decisions are shown where no daemon runs, too"),
     Allowance("cli/verbs/*audit*.py", {"audit"}, "the log is read where no daemon runs, too"),
-    Allowance("cli/verbs/parts/team_state.py", {"approvals", "audit"}, "whose they are, it says"),
+    Allowance(
+        "cli/verbs/parts/approving/team_state.py", {"approvals", "audit"}, "whose they are, it says"
+    ),
     Allowance("cli/verbs/calling/usage.py", {"audit"}, "as above"),
     Allowance("cli/verbs/parts/hosts/leaving.py", {"audit:paths"}, "what proves the log stays"),
     Allowance("cli/verbs/open_page.py", {"procs:open_page"}, "it opens the user's browser"),
@@ -229,8 +231,14 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.daemon.team.serving.serve_team",
     ): "few serve a team, and the driver of a database takes a while to load",
     ("cli/verbs/doctor.py", "switchboard.daemon.team.check.team_findings"): "as above",
-    ("cli/verbs/parts/team_state.py", "switchboard.daemon.team.desk.TeamApprovals"): "as above",
-    ("cli/verbs/parts/team_state.py", "switchboard.daemon.team.desk.team_audit"): "as above",
+    (
+        "cli/verbs/parts/approving/team_state.py",
+        "switchboard.daemon.team.desk.TeamApprovals",
+    ): "as above",
+    (
+        "cli/verbs/parts/approving/team_state.py",
+        "switchboard.daemon.team.desk.team_audit",
+    ): "as above",
     (
         "daemon/caller.py",
         "switchboard.daemon.board.egress_questions.Attendant",

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 
 from cli.commands import report_of
+from docs.pages import blocks_of
 from gate.ground import Gate
 from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.store import PostgresAudit
@@ -81,9 +82,13 @@ async def gateway(
 
 @contextmanager
 def balancer(folder: Path, port: int, *upstreams: str) -> Generator[str]:
-    """Run nginx, which gives each request to the next gateway."""
+    """Run nginx as our page says, which gives each request to the next gateway."""
     folder.mkdir()
-    servers = "".join(f"server {each.rpartition('/')[2]} max_fails=0;" for each in upstreams)
+    [shown] = [block.text for block in blocks_of("docs/team.md") if "proxy_pass" in block.text]
+    group, where, location = shown.partition("location")
+    assert [f"10.0.0.1{number}:8081" in group for number in (1, 2)] == [True, True]
+    for number, each in enumerate(upstreams, 1):
+        group = group.replace(f"10.0.0.1{number}:8081", each.rpartition("/")[2])
     config = folder / "nginx.conf"
     config.write_text(
         f"""
@@ -92,15 +97,8 @@ def balancer(folder: Path, port: int, *upstreams: str) -> Generator[str]:
         http {{
             access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
             fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-            upstream gateways {{ {servers} }}
-            server {{
-                listen 127.0.0.1:{port};
-                location / {{
-                    proxy_pass http://gateways; proxy_http_version 1.1; proxy_buffering off;
-                    proxy_set_header Connection ""; proxy_set_header Host $http_host;
-                    proxy_read_timeout 300s;
-                }}
-            }}
+            {group}
+            server {{ listen 127.0.0.1:{port}; {where}{location} }}
         }}"""
     )
     words = ["nginx", "-c", str(config), "-p", str(folder), "-e", str(folder / "error.log")]

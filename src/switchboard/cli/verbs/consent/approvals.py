@@ -21,12 +21,12 @@ from switchboard.cli.verbs.parts.approving.reports import (
     WatchedDefinitionReport,
     WatchedReport,
 )
+from switchboard.cli.verbs.parts.approving.team_state import opened_approvals, opened_audit
 from switchboard.cli.verbs.parts.approving.waiting import Waiting
 from switchboard.cli.verbs.parts.approving.watch import QuestionWatch
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.cli.verbs.parts.dated import DatedAnswer, DatedHeld, DatedQuestion
 from switchboard.cli.verbs.parts.questions import in_words
-from switchboard.cli.verbs.parts.team_state import opened_approvals, opened_audit
 from switchboard.control.answers import Decision, WaitingApprovals
 from switchboard.control.decisions import Decisions
 from switchboard.control.requests import ApprovalsRequest, DecideRequest

@@ -14,9 +14,9 @@ from switchboard.cli.moments import local_time
 from switchboard.cli.render import columns, hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.approving.team_state import opened_approvals, opened_audit
 from switchboard.cli.verbs.parts.board import ask_board
 from switchboard.cli.verbs.parts.loading import settings_for
-from switchboard.cli.verbs.parts.team_state import opened_approvals, opened_audit
 from switchboard.control.requests import IntrospectRequest
 from switchboard.control.tools import IntrospectAnswer, Subtool
 from switchboard.core.audit import AuditApproval, new_record

@@ -7,8 +7,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.approving.team_state import opened_audit
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
-from switchboard.cli.verbs.parts.team_state import opened_audit
 from switchboard.control.answers import AuditRows
 from switchboard.control.records import audit_answer
 from switchboard.control.requests import AuditAfterRequest, AuditQuestion
