@@ -16,7 +16,7 @@ PYTEST_WORDS := -n 3 --dist loadgroup
 SAMPLE_FLOOR := 85
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 # Their tests start programs for nearly all that they look at.
-SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate procs runs sandbox switchyard upgrade
+SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate procs runs sandbox switchyard team upgrade
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 # A lock names everything. Without `--no-deps` pip would look for what an extra asks for, and find a
 # version that came out since.

@@ -63,6 +63,8 @@ _OTHER = {
     ("docs/runs.md", "switchboard runs"): "test_words",
     ("docs/skills.md", "~/.switchboard/skills"): "test_words",
     ("docs/switchyard/state.md", "state.json"): "test_words",
+    ("docs/team.md", "SWITCHBOARD_DB="): "gateways of tests/team are told all three",
+    ("docs/team.md", "upstream gateways"): "nginx runs with it in tests/team",
     ("docs/vault.md", "$ switchboard trust"): "test_words",
     ("docs/vault.md", "$ switchboard vault unlock"): "test_words",
 }

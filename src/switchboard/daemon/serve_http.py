@@ -22,6 +22,7 @@ from switchboard.surface.http.surface import HttpSurface
 from switchboard.surface.http.token import bearer_token
 
 if TYPE_CHECKING:
+    from switchboard.surface.http.relay import Relay
     from switchboard.surface.http.routes import ControlRoutes
 
 Ready = Callable[[str], None]
@@ -36,6 +37,8 @@ async def serve_socket(
     *,
     depth: int = 0,
     is_pinned: bool = False,
+    relay: "Relay | None" = None,
+    entrance_key: bytes = b"",
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
     surface = HttpSurface(
@@ -47,6 +50,8 @@ async def serve_socket(
         control=control,
         depth=depth,
         is_pinned=is_pinned,
+        relay=relay,
+        entrance_key=entrance_key,
     )
     runtime.on_changed.add(surface.changed)
     try:

@@ -6,6 +6,7 @@ Time is that of the database, so that no clock of a machine counts.
 import secrets
 import socket
 import threading
+import time
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
@@ -14,6 +15,7 @@ from switchboard.postgres.database import Part, PostgresDatabase
 BEAT_S = 5.0
 # Who has said nothing for so long is taken for dead.
 LEASE_S = 60.0
+_TAG_BYTES = 8
 
 _MEMBERS = """
 CREATE TABLE members (
@@ -21,6 +23,9 @@ CREATE TABLE members (
     -- What it does, and where: for people.
     role TEXT NOT NULL,
     host TEXT NOT NULL,
+    -- What others call it where nobody needs to know more, and where they reach it, if they do.
+    tag TEXT NOT NULL UNIQUE,
+    address TEXT NOT NULL,
     began_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     beat_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
@@ -40,11 +45,15 @@ class Presence:
         address: DatabaseAddress,
         role: str,
         *,
+        reached_at: str = "",
         beat_s: float = BEAT_S,
         lease_s: float = LEASE_S,
     ) -> None:
+        """`reached_at` is where others of the team reach it."""
         host = socket.gethostname()
-        self.id = f"{host}:{role}:{secrets.token_hex(8)}"
+        self.tag = secrets.token_hex(_TAG_BYTES)
+        self.id = f"{host}:{role}:{self.tag}"
+        self._reached_at = reached_at
         self._address = address
         self._role = role
         self._host = host
@@ -53,6 +62,9 @@ class Presence:
         self._is_leaving = threading.Event()
         self._beats: PostgresDatabase | None = None
         self._asking: PostgresDatabase | None = None
+        self._looking: PostgresDatabase | None = None
+        self._look = threading.Lock()
+        self._beat_at = 0.0
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def join(self) -> None:
@@ -65,8 +77,22 @@ class Presence:
         self._is_leaving.set()
         if self._thread.ident is not None:
             self._thread.join(self._beat_s)
-        if self._asking is not None:
-            self._asking.close()
+        for database in (self._asking, self._looking):
+            if database is not None:
+                database.close()
+
+    @property
+    def silent_s(self) -> float:
+        """How long ago it could last say that it is alive."""
+        return time.monotonic() - self._beat_at
+
+    def address_of(self, tag: str) -> str:
+        """Where another one is reached; empty where there is none. It blocks. Raises a fault."""
+        with self._look:
+            if self._looking is None:
+                self._looking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+            rows = self._looking.rows("SELECT address FROM members WHERE tag = ?", tag)
+        return rows[0]["address"] if rows else ""
 
     def own(self) -> str:
         """The id of this process."""
@@ -108,10 +134,11 @@ class Presence:
         if self._beats is None:
             self._beats = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
         self._beats.change(
-            "INSERT INTO members (id, role, host) VALUES (?, ?, ?)"
+            "INSERT INTO members (id, role, host, tag, address) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET beat_at = now()",
-            *(self.id, self._role, self._host),
+            *(self.id, self._role, self._host, self.tag, self._reached_at),
         )
+        self._beat_at = time.monotonic()
         # Nobody asks for those any more.
         self._beats.change(
             "DELETE FROM members WHERE beat_at < now() - make_interval(secs => ?)",

@@ -142,4 +142,10 @@ def _outcome(head: bytes) -> KeptOutcome | None:
 
 
 def _away(why: str) -> Fault:
-    return Fault(FaultCode.UNAVAILABLE, "results-unavailable", "nothing is kept now", private=why)
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "results-unavailable",
+        "nothing is kept now: the database cannot be used",
+        hint="switchboard doctor --db",
+        private=why,
+    )

@@ -105,7 +105,9 @@ class SuspendedCall:
 class SuspendedCalls:
     """Every call that waits for its client, by its state."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        """Every state begins with `prefix`, by which others know whom to ask."""
+        self._prefix = prefix
         self._suspended: dict[str, SuspendedCall] = {}
 
     def begin(self, suspended: SuspendedCall, work: Answer, about: Any) -> None:
@@ -140,7 +142,7 @@ class SuspendedCalls:
             raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
         suspended.channel.rest()
         # As `secrets` does, which loads four modules while a client waits for the start.
-        state = os.urandom(_STATE_BYTES).hex()
+        state = self._prefix + os.urandom(_STATE_BYTES).hex()
         self._suspended[state] = suspended
         suspended.task.add_done_callback(lambda _: self._keep(state, suspended))
         return input_required_parts(questions, state)

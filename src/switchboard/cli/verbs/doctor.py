@@ -18,6 +18,7 @@ from switchboard.cli.render import hint, shown_origin
 from switchboard.cli.report import DONE, FAILED, Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import rule_by_name
+from switchboard.cli.verbs.parts.daemon_answer import DATABASE
 from switchboard.cli.verbs.parts.doctor.deep import StartedServer, start_servers
 from switchboard.cli.verbs.parts.doctor.login_shell import about_path
 from switchboard.cli.verbs.parts.doctor.notices import about_notices
@@ -60,6 +61,7 @@ USAGE = Usage(
         Option(
             name="fix", about="run the commands that mend something and change nothing of yours"
         ),
+        Option(name="db", about="look at the database of a team, which SWITCHBOARD_DB names"),
     ),
     details="The exit code is 1 when something is wrong, not when it could be better.",
     examples=("switchboard doctor", "switchboard doctor --deep", "switchboard doctor --fix"),
@@ -199,6 +201,11 @@ def _look(request: CommandRequest) -> DoctorReport:
             findings += source.findings(settings, request.environ)
         if request.arguments.has("deep"):
             started = asyncio.run(start_servers(request, settings, findings))
+    if request.arguments.has("db"):
+        # Few have a team, and the driver of a database takes a while to load.
+        from switchboard.daemon.team.check import team_findings  # noqa: PLC0415
+
+        findings += team_findings(request.environ.get(DATABASE, ""), request.environ)
     findings += about_daemons(places_from(dict(request.environ)))
     findings += dead_entries(request, places)
     findings += idle_rules(request, places)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from switchboard.children.child import Child
     from switchboard.daemon.board.guard import Gates, Guard
     from switchboard.daemon.board.sharing.shared_children import SharedChildren
+    from switchboard.daemon.team.membership import Team
     from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
 
@@ -97,7 +98,10 @@ class Engine:
         config: str = "",
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         announce: Callable[[str, str], None] = lambda _kind, _session: None,
+        # Whose state lies in a database that others share.
+        team: Team | None = None,
     ) -> None:
+        self._team = team
         return_large_blocks()
         leave_no_core()
         self._book = SecretBook()
@@ -130,7 +134,8 @@ class Engine:
             if shared_children is not None
             else None
         )
-        self._own_vaults = Vaults() if shared_children is None else None
+        own_vaults = Vaults(of_team=team.vault() if team is not None else None)
+        self._own_vaults = own_vaults if shared_children is None else None
         vaults = shared_children.vaults if shared_children is not None else self._own_vaults
         self._secrets = VaultSecrets(environ, cast("Vaults", vaults), self._audit)
         self.egress = (
@@ -158,7 +163,7 @@ class Engine:
         )
         self._announce = announce
         self._guard: Guard | None = None
-        self._calls = BoardCalls(self._shared_children)
+        self._calls = BoardCalls(self._shared_children, team)
         self._runs: RunService | None = None
         self._logins: Logins | None = None
         # What the first board says of the home; every other says the same of it.
@@ -305,7 +310,7 @@ class Engine:
             self._guard = (
                 self._shared_children.guard(settings.home)
                 if self._shared_children is not None
-                else Guard(settings.home, self._events)
+                else Guard(settings.home, self._events, self._team)
             )
         return self._guard
 
@@ -336,6 +341,7 @@ class Engine:
                 # As with the daemon's.
                 audit=lambda: self._open_guard(settings).audit,
                 document_url=lambda: (self._settings or settings).login.client_metadata_url,
+                place=None if self._team is None else self._team.logins(),
             )
         return self._logins
 

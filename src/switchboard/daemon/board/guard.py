@@ -6,6 +6,7 @@ them; trust for a session is in memory and ends with the session.
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -28,6 +29,9 @@ from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.stores import ApprovalStore, AuditStore
 from switchboard.settings.consent.own_code import own_code
 
+if TYPE_CHECKING:
+    from switchboard.daemon.team.membership import Team
+
 
 class Gates(Struct, frozen=True, eq=False):
     """What a road is built with when the surface is guarded."""
@@ -39,11 +43,14 @@ class Gates(Struct, frozen=True, eq=False):
 class Guard:
     """Shared by every board of a process."""
 
-    def __init__(self, home: str, events: Events) -> None:
+    def __init__(self, home: str, events: Events, team: "Team | None" = None) -> None:
         self.home = home
-        self.approvals: ApprovalStore = SqliteApprovals(home)
-        self.audit: AuditStore = SqliteAudit(home, tell=events.emit)
-        self.queue = self._queue = ApprovalQueue(self.approvals, ProcessOwners())
+        self.approvals: ApprovalStore = SqliteApprovals(home) if team is None else team.approvals()
+        self.audit: AuditStore = (
+            SqliteAudit(home, tell=events.emit) if team is None else team.audit(events.emit)
+        )
+        owners = ProcessOwners() if team is None else team.presence
+        self.queue = self._queue = ApprovalQueue(self.approvals, owners)
         self._trust = TrustBook()
         # What waits for answers, and what writes down that sessions have ended.
         self._asking = TaskSet()

@@ -12,17 +12,24 @@ from switchboard.daemon.board.vault_secrets import VaultSecrets
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.oauth.grant import Grant
 from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.login_place import LoginPlace
 from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins
 from switchboard.settings.sections import Settings
 
 
 def grant_store(
-    settings: Settings, environ: Mapping[str, str], vaults: Vaults | None = None
+    settings: Settings,
+    environ: Mapping[str, str],
+    vaults: Vaults | None = None,
+    *,
+    place: LoginPlace | None = None,
 ) -> GrantStore:
-    """The logins of the home of these settings. Nothing is opened yet."""
+    """The logins of the home of these settings, or of the team. Nothing is opened yet."""
     opened = Vaults() if vaults is None else vaults
-    return GrantStore(settings.home, lambda: opened.of(settings.home, settings.vault, environ))
+    return GrantStore(
+        settings.home, lambda: opened.of(settings.home, settings.vault, environ), place=place
+    )
 
 
 def open_logins(
@@ -33,9 +40,11 @@ def open_logins(
     *,
     audit: Callable[[], AuditStore],
     document_url: Callable[[], str],
+    place: LoginPlace | None = None,
 ) -> Logins:
     """The logins that a process uses. `document_url` says where our description is now."""
-    return Logins(grant_store(settings, environ, vaults), events, LoginTrail(audit), document_url)
+    store = grant_store(settings, environ, vaults, place=place)
+    return Logins(store, events, LoginTrail(audit), document_url)
 
 
 def client_secret(

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from switchboard.config.problems import ConfigInvalid
 from switchboard.core.bus import EventBus
@@ -13,6 +14,9 @@ from switchboard.daemon.board.runtime import Runtime, running
 from switchboard.daemon.logs.log import log_for
 from switchboard.settings.sections import Settings
 from switchboard.settings.usable import StandIns, last_readings
+
+if TYPE_CHECKING:
+    from switchboard.daemon.team.membership import Team
 
 POLL_S = 0.5
 
@@ -108,12 +112,18 @@ async def serving(
     environ: Mapping[str, str],
     load: Load | None,
     load_tree: LoadTree | None = None,
+    team: "Team | None" = None,
 ) -> AsyncGenerator[Runtime]:
-    """A runtime with its log; `load` reads the settings again, `load_tree` those of worktrees."""
+    """A runtime with its log; `load` reads the settings again, `load_tree` those of worktrees.
+
+    With a `team`, its state is the team's.
+    """
     with log_for(settings) as log:
         events = EventBus(log)
         async with (
-            running(settings, environ=environ, events=events, load_tree=load_tree) as runtime,
+            running(
+                settings, environ=environ, events=events, load_tree=load_tree, team=team
+            ) as runtime,
             TaskSet() as tasks,
         ):
             if load is not None:

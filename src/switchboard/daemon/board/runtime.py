@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from switchboard.daemon.board.engine import Built, Engine
     from switchboard.daemon.board.reload import LoadTree
     from switchboard.daemon.board.sharing.shared_children import SharedChildren
+    from switchboard.daemon.team.membership import Team
     from switchboard.daemon.trees.board_trees import BoardTrees, OpenTree
     from switchboard.settings.sections import Settings
 
@@ -44,8 +45,11 @@ class Runtime:
         assembly: Assembly | None = None,
         # Opens what runs in other worktrees, for sessions that move to them.
         open_tree: OpenTree | None = None,
+        # Whose state it shares.
+        team: Team | None = None,
     ) -> None:
         self.settings = settings
+        self._team = team
         self._open_tree = open_tree
         self._trees: BoardTrees | None = None
         self.events = events
@@ -83,6 +87,7 @@ class Runtime:
                 sessions=self.sessions,
                 shared_children=self._shared_children,
                 announce=self.announce,
+                team=self._team,
             )
         return self._engine
 
@@ -271,6 +276,7 @@ async def running(
     environ: Mapping[str, str],
     events: EventBus,
     load_tree: LoadTree | None = None,
+    team: Team | None = None,
 ) -> AsyncGenerator[Runtime]:
     """A runtime that is closed whatever happens. `load_tree` reads settings of other worktrees."""
     with exporting(events, environ):
@@ -278,7 +284,9 @@ async def running(
             open_tree = None
             if load_tree is not None:
                 open_tree = _opener(settings.workspace, load_tree, environ, events, then)
-            runtime = Runtime(settings, environ=environ, events=events, open_tree=open_tree)
+            runtime = Runtime(
+                settings, environ=environ, events=events, open_tree=open_tree, team=team
+            )
             then.push_async_callback(runtime.aclose)
             yield runtime
 

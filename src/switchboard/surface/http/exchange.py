@@ -19,6 +19,8 @@ _JOIN_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
 # Four of the largest, and any number of common ones.
 _MOST_UNFINISHED = 64 << 20
+# Of a request that came over another gateway: the address of its client, vouched for.
+RELAYED = "x-switchboard-relayed"
 _SOON: Headers = ((b"retry-after", b"1"),)
 _EVENT_HEADERS: Headers = (
     (b"content-type", SSE_TYPE.encode()),
@@ -88,6 +90,11 @@ class Exchange:
     def header(self, name: str) -> str | None:
         """The value of a header."""
         return self._headers.get(name)
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Every header, with its name in small letters."""
+        return list(self._headers.items())
 
     def accepts(self, kind: str) -> bool:
         """Whether the client takes answers of this media type."""
@@ -169,6 +176,14 @@ class Exchange:
     async def keep_alive(self) -> None:
         """Show that the stream is still there."""
         await self._chunk(KEEP_ALIVE)
+
+    async def begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """Begin a response that comes in pieces."""
+        await self._start(status, headers)
+
+    async def chunk(self, data: bytes) -> None:
+        """Send a piece of it."""
+        await self._chunk(data)
 
     async def end(self) -> None:
         """End the response."""

@@ -49,6 +49,7 @@ class _Claims(Struct, frozen=True):
     name: Any = None
     uri: Any = None
     task_id: Any = msgspec.field(name="taskId", default=None)
+    request_state: Any = msgspec.field(name="requestState", default=None)
 
 
 class _Body(Struct, frozen=True):
@@ -119,6 +120,14 @@ class ModernEra:
 def claims_modern(body: bytes) -> bool:
     """Whether a body names a version as only the modern era does."""
     return _claims(body).meta.version is not UNSET
+
+
+def state_in(body: bytes) -> str | None:
+    """The state that a request goes on with, if it does."""
+    if b"requestState" not in body:
+        return None
+    state = _claims(body).request_state
+    return state if isinstance(state, str) else None
 
 
 def check_headers(exchange: Exchange, message: Envelope) -> None:

@@ -44,8 +44,8 @@ MakeEndpoint = Callable[[Sink], Endpoint]
 class HttpSession:
     """One client: its endpoint, its requests under way, the streams on which it is told things."""
 
-    def __init__(self, make_endpoint: MakeEndpoint) -> None:
-        self.id = secrets.token_urlsafe(_ID_BYTES)
+    def __init__(self, make_endpoint: MakeEndpoint, prefix: str = "") -> None:
+        self.id = prefix + secrets.token_urlsafe(_ID_BYTES)
         self.endpoint = make_endpoint(self)
         # With the stream of one that has a response of its own.
         self.under_way: dict[MessageId, tuple[asyncio.Task[HttpReply], Stream | None]] = {}
@@ -220,8 +220,10 @@ def _is_worth_keeping(stream: Stream) -> bool:
 class HttpSessions:
     """Every session by its id. One that nobody uses is forgotten after a while."""
 
-    def __init__(self, events: Events, *, idle_s: float = IDLE_S) -> None:
+    def __init__(self, events: Events, *, idle_s: float = IDLE_S, prefix: str = "") -> None:
+        """Every id begins with `prefix`, by which others know whom to ask."""
         self._events = events
+        self._prefix = prefix
         self._idle_s = idle_s
         self._sessions: dict[str, HttpSession] = {}
         self._tasks = TaskSet()
@@ -231,7 +233,7 @@ class HttpSessions:
         """A session for a new client. Raises Refusal when there is no room."""
         if len(self._sessions) >= MOST_SESSIONS:
             self._make_room()
-        session = HttpSession(make_endpoint)
+        session = HttpSession(make_endpoint, self._prefix)
         self._sessions[session.id] = session
         known = session.endpoint.session
         self._events.emit(SessionOpened(session_id=known.id, via=known.via))

@@ -13,9 +13,11 @@ from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import (
+    RELAYED,
     BodyBudget,
     ClientLeft,
     Exchange,
+    HttpReply,
     Receive,
     Refusal,
     Scope,
@@ -24,7 +26,7 @@ from switchboard.surface.http.exchange import (
 )
 from switchboard.surface.http.handshake import HandshakeEra
 from switchboard.surface.http.listener import CONTROL_PATH, PATH
-from switchboard.surface.http.modern import ModernEra, claims_modern
+from switchboard.surface.http.modern import ModernEra, claims_modern, state_in
 from switchboard.surface.http.sessions import IDLE_S, HttpSessions
 from switchboard.surface.sink import Sink
 from switchboard.surface.suspended_calls import SuspendedCalls
@@ -35,7 +37,12 @@ from switchboard.wire.messages import PARSE_ERROR
 from switchboard.wire.unreadable import is_text
 
 if TYPE_CHECKING:
+    from switchboard.surface.http.relay import Relay
     from switchboard.surface.http.routes import ControlRoutes
+
+# Whether the process lives, and whether requests should come to it.
+_ALIVE, _READY = "/healthz", "/readyz"
+_HEALTH = frozenset({_ALIVE, _READY})
 
 
 class HttpSurface:
@@ -54,7 +61,12 @@ class HttpSurface:
         # How many runs of agents stand above every client.
         depth: int = 0,
         is_pinned: bool = False,
+        # The way to other gateways of a team, and what makes the same of a client on all of them.
+        relay: "Relay | None" = None,
+        entrance_key: bytes = b"",
     ) -> None:
+        self._relay = relay
+        prefix = "" if relay is None else f"{relay.gateways.tag}-"
         self._boards = boards
         self._access = access
         self._control = control
@@ -62,14 +74,14 @@ class HttpSurface:
         self._depth = depth
         self._is_pinned = is_pinned
         self._instructions = instructions
-        self._sessions = HttpSessions(events, idle_s=idle_s)
+        self._sessions = HttpSessions(events, idle_s=idle_s, prefix=prefix)
         self._handshake = HandshakeEra(self._sessions, self._endpoint)
         self._modern = ModernEra(self._endpoint, self._input_schema)
-        self._suspended_calls = SuspendedCalls()
+        self._suspended_calls = SuspendedCalls(prefix)
         self._is_closing = False
         self.unfinished = BodyBudget()
-        # No other server has the same, nor this one when it is started again.
-        key = os.urandom(16)
+        # Otherwise no other server has the same, nor this one when it is started again.
+        key = entrance_key or os.urandom(16)
         self._entrance = hashlib.sha256(key + access.token.encode()).hexdigest()[:16]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,19 +97,25 @@ class HttpSurface:
         if self._control is not None and exchange.path.startswith(CONTROL_PATH):
             await self._control.serve(exchange)
             return
+        if self._relay is not None and exchange.path in _HEALTH:
+            await self._tell_health(exchange, self._relay)
+            return
         self._access.check(exchange)
         if exchange.path != PATH:
             raise Refusal(404, f"there is nothing here but `{PATH}`")
         if self._is_closing:
             raise closing()
+        if self._relay is not None:
+            self._believe(exchange, self._relay)
         version = exchange.header(PROTOCOL_VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if exchange.method == "POST":
             await self._post(exchange, modern=modern)
-        elif exchange.method == "GET" and not modern:
-            await self._handshake.get(exchange)
-        elif exchange.method == "DELETE" and not modern:
-            await self._handshake.delete(exchange)
+        elif exchange.method in {"GET", "DELETE"} and not modern:
+            if await self._passed_on(exchange, exchange.header(SESSION_ID)):
+                return
+            era = self._handshake
+            await (era.get(exchange) if exchange.method == "GET" else era.delete(exchange))
         else:
             allowed = b"POST" if modern else b"GET, POST, DELETE"
             raise Refusal(405, "this method is not offered", headers=((b"allow", allowed),))
@@ -110,10 +128,43 @@ class HttpSurface:
         body = await exchange.body(MAX_MESSAGE_BYTES, self.unfinished)
         if not is_text(body):
             raise Refusal(400, "the body is not UTF-8", code=PARSE_ERROR)
-        if modern or (exchange.header(SESSION_ID) is None and claims_modern(body)):
+        modern = modern or (exchange.header(SESSION_ID) is None and claims_modern(body))
+        if self._relay is not None:
+            owner = state_in(body) if modern else exchange.header(SESSION_ID)
+            if await self._passed_on(exchange, owner, body):
+                return
+        if modern:
             await self._modern.post(exchange, body)
         else:
             await self._handshake.post(exchange, body)
+
+    async def _passed_on(self, exchange: Exchange, owner: str | None, body: bytes = b"") -> bool:
+        """Whether another gateway has answered, to which what is named here belongs."""
+        if self._relay is None or not owner:
+            return False
+        return await self._relay.passed_on(exchange, owner, body)
+
+    def _believe(self, exchange: Exchange, relay: "Relay") -> None:
+        """What came over another gateway came from the client that it names."""
+        vouched = exchange.header(RELAYED)
+        if vouched is None:
+            return
+        client = relay.gateways.believe(vouched)
+        if client is None:
+            raise Refusal(400, f"the header `{RELAYED}` is for gateways of this team")
+        exchange.client_address = client
+
+    async def _tell_health(self, exchange: Exchange, relay: "Relay") -> None:
+        """For load balancers and supervisors, which have no token."""
+        if exchange.method not in {"GET", "HEAD"}:
+            raise Refusal(405, "this method is not offered", headers=((b"allow", b"GET, HEAD"),))
+        trouble = ""
+        if exchange.path == _READY:
+            trouble = "it is about to stop" if self._is_closing else relay.gateways.trouble()
+        text = trouble or "ok"
+        await exchange.reply(
+            HttpReply(503 if trouble else 200, (f"{text}\n".encode(),), media_type="text/plain")
+        )
 
     def _endpoint(self, sink: Sink, address: str = "") -> Endpoint:
         session = Session(
@@ -159,6 +210,8 @@ class HttpSurface:
         self._is_closing = True
         if self._control is not None:
             await self._control.aclose()
+        if self._relay is not None:
+            await self._relay.aclose()
         await self._modern.aclose()
         await self._suspended_calls.aclose()
         await self._sessions.aclose()

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.differences import held_difference
-from switchboard.approvals.store.sqlite import SqliteApprovals
-from switchboard.audit.store import SqliteAudit
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import ruled
@@ -23,6 +21,7 @@ from switchboard.cli.verbs.parts.approving.reports import (
     WatchedDefinitionReport,
     WatchedReport,
 )
+from switchboard.cli.verbs.parts.approving.team_state import opened_approvals, opened_audit
 from switchboard.cli.verbs.parts.approving.waiting import Waiting
 from switchboard.cli.verbs.parts.approving.watch import QuestionWatch
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
@@ -160,8 +159,7 @@ async def _own_answer(
 ) -> T:
     """What the approvals on disk say, where there is no daemon to ask."""
     home = places_from(dict(request.environ)).home
-    store = SqliteApprovals(home)
-    log = SqliteAudit(home)
+    store, log = opened_approvals(request), opened_audit(request)
     try:
         return await ask(Decisions(store, log, home))
     finally:

@@ -6,21 +6,38 @@ from msgspec import Struct
 
 from switchboard.cli.request import CommandRequest
 from switchboard.control.client import ENDED, SILENT, draining_daemons, running_daemon
-from switchboard.control.requests import ControlRequest, DecideRequest
+from switchboard.control.requests import (
+    ApprovalsRequest,
+    AuditAfterRequest,
+    AuditRequest,
+    ControlRequest,
+    DecideRequest,
+    VerifyRequest,
+)
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
 from switchboard.shim.flags import wants_in_process
 
 T = TypeVar("T", bound=Struct)
 
+# Names the database of a team, with its password if it has one.
+DATABASE = "SWITCHBOARD_DB"
+# What is asked of a team, where the command is about one.
+_OF_A_TEAM = (ApprovalsRequest, DecideRequest, AuditRequest, AuditAfterRequest, VerifyRequest)
 # Of a daemon that cannot be asked; what it would tell lies on disk as well.
 _OUT_OF_REACH = frozenset({SILENT, ENDED, "daemon-unreachable", "socket-not-private"})
+
+
+def is_of_team(request: CommandRequest) -> bool:
+    """Whether the command is about a team, whose database its user has named."""
+    return bool(request.environ.get(DATABASE))
 
 
 def daemon_answer(request: CommandRequest, wanted: ControlRequest, kind: type[T]) -> T | None:
     """What the daemon answers, or nothing where this command has to look itself. Raises a fault."""
     environ = dict(request.environ)
-    if wants_in_process(environ):
+    # Of a team the daemon of this user knows nothing.
+    if wants_in_process(environ) or (is_of_team(request) and isinstance(wanted, _OF_A_TEAM)):
         return None
     try:
         client = running_daemon(places_from(environ))

@@ -11,6 +11,7 @@ from switchboard.cli.verbs.parts.loading import followed_settings
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
+_DATABASE = "SWITCHBOARD_DB"
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 
 USAGE = Usage(
@@ -23,8 +24,17 @@ USAGE = Usage(
         Option(name="port", value="PORT", about="listen on this port (HTTP)"),
         Option(name="allow-remote", about="let an address that is not loopback be used (HTTP)"),
         Option(name="in-process", about="do without the daemon, in this process alone (HTTP)"),
+        Option(
+            name="db",
+            value="URL",
+            about="be a gateway of a team whose state is in this PostgreSQL (HTTP)",
+        ),
+        Option(name="name", value="HOST", about="clients reach it under this name (with --db)"),
+        Option(name="reached-at", value="URL", about="other gateways reach it here (with --db)"),
     ),
-    details="Without --stdio or --http, TRANSPORT, HOST and PORT of the environment decide.",
+    details="Without --stdio or --http, TRANSPORT, HOST and PORT of the environment decide."
+    " A database with a password is named by SWITCHBOARD_DB, which every user of the machine cannot"
+    " read as they can a command line.",
     examples=("switchboard serve --stdio", "switchboard serve --http --port 8081"),
 )
 
@@ -84,6 +94,21 @@ def run(request: CommandRequest) -> Report:
         warnings = tuple(map(str, settings.warnings)) if log else ()
         request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
 
+    if database := _database(request):
+        from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
+        from switchboard.daemon.team.serving import serve_team  # noqa: PLC0415
+
+        team = serve_team(
+            settings,
+            request.environ,
+            database,
+            names=tuple(filter(None, (arguments.one("name") or "").split(","))),
+            reached_at=arguments.one("reached-at") or "",
+            ready=show,
+            load=partial(load, settings.workspace),
+            is_pinned=request.is_pinned,
+        )
+        return Silent(code=run_loop(team))
     if not request.is_in_process:
         from switchboard.cli.verbs.parts.http_endpoint import serve_attached  # noqa: PLC0415
 
@@ -103,8 +128,22 @@ def run(request: CommandRequest) -> Report:
     return Silent(code=run_loop(listening))
 
 
+def _database(request: CommandRequest) -> str:
+    """The database of the team that it is to be a gateway of; empty for none."""
+    given = request.arguments.one("db")
+    if given is None:
+        return request.environ.get(_DATABASE, "")
+    user, at, _ = given.partition("://")[2].rpartition("@")
+    if at and ":" in user:
+        raise UsageError(
+            "a command line is read by every user of the machine: no password belongs there",
+            f"{_DATABASE}=postgresql://… switchboard serve --http",
+        )
+    return given
+
+
 def _refuse_http_options(request: CommandRequest) -> None:
-    for name in ("host", "port", "allow-remote"):
+    for name in ("host", "port", "allow-remote", "db", "name", "reached-at"):
         if request.arguments.has(name):
             raise UsageError(
                 f"`--{name}` needs HTTP, and this serves stdio",

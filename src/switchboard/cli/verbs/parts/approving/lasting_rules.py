@@ -9,13 +9,12 @@ from msgspec.structs import replace
 from switchboard.approvals.approver import Approver
 from switchboard.approvals.lasting.allowed_names import AllowedName
 from switchboard.approvals.lasting.ruled_tool import RuledTool
-from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.approvals.wording.names import named, of_server
-from switchboard.audit.store import SqliteAudit
 from switchboard.cli.moments import local_time
 from switchboard.cli.render import columns, hint, warning
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.approving.team_state import opened_approvals, opened_audit
 from switchboard.cli.verbs.parts.board import ask_board
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.control.requests import IntrospectRequest
@@ -24,9 +23,8 @@ from switchboard.core.audit import AuditApproval, new_record
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.origins import THE_USERS
 from switchboard.core.privacy.cleaning import written_out
-from switchboard.core.stores import LastingRule
+from switchboard.core.stores import ApprovalStore, AuditStore, LastingRule
 from switchboard.core.text.stamps import stamped
-from switchboard.ipc.paths import places_from
 from switchboard.settings.sections import Settings
 from switchboard.settings.validate import shown_name
 from switchkit.cli.columns import visible
@@ -228,8 +226,7 @@ def _without_quotes(rule: ListedRule, server: str) -> str:
 
 
 async def _rules(request: CommandRequest, removed: str) -> list[LastingRule]:
-    home = places_from(dict(request.environ)).home
-    store, log = SqliteApprovals(home), SqliteAudit(home)
+    store, log = opened_approvals(request), opened_audit(request)
     try:
         if removed:
             await _remove(store, log, removed)
@@ -239,7 +236,7 @@ async def _rules(request: CommandRequest, removed: str) -> list[LastingRule]:
         await log.aclose()
 
 
-async def _remove(store: SqliteApprovals, log: SqliteAudit, wanted: str) -> None:
+async def _remove(store: ApprovalStore, log: AuditStore, wanted: str) -> None:
     for rule in await store.rules():
         if rule.id == wanted:
             approval = AuditApproval(

@@ -6,13 +6,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from switchboard.audit.store import SqliteAudit
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.approving.team_state import opened_audit
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
 from switchboard.control.answers import AuditRows
 from switchboard.control.records import audit_answer
 from switchboard.control.requests import AuditAfterRequest, AuditQuestion
-from switchboard.ipc.paths import places_from
 
 T = TypeVar("T", bound=Struct)
 
@@ -39,7 +38,7 @@ def audit_answer_to(request: CommandRequest, wanted: AuditQuestion, kind: type[T
 
 
 async def _own_answer(request: CommandRequest, wanted: AuditQuestion) -> Struct:
-    log = SqliteAudit(places_from(dict(request.environ)).home)
+    log = opened_audit(request)
     try:
         return await audit_answer(log, wanted)
     finally:

@@ -1,0 +1,32 @@
+"""What commands ask of a team, over its database. Loaded by those that have one."""
+
+import socket
+from collections.abc import Mapping
+
+from switchboard.approvals.store.postgres import PostgresApprovals
+from switchboard.audit.key import AuditKey
+from switchboard.audit.postgres.store import PostgresAudit
+from switchboard.daemon.team.membership import team_keys
+from switchboard.postgres.address import read_address
+from switchboard.postgres.presence import Presence
+
+
+class TeamApprovals(PostgresApprovals):
+    """The queue of a team for a command, which asks nothing itself."""
+
+    def __init__(self, database: str) -> None:
+        """Raises a fault when that is no address."""
+        address = read_address(database)
+        # It never joins: it only knows who of the others is gone.
+        self._presence = Presence(address, "command")
+        super().__init__(address, owners=self._presence)
+
+    def _close(self) -> None:
+        super()._close()
+        self._presence.leave()
+
+
+def team_audit(database: str, environ: Mapping[str, str]) -> PostgresAudit:
+    """The log of a team for a command, in a chain of its machine. Raises a fault."""
+    key = AuditKey(team_keys(environ)[0].derived("audit"))
+    return PostgresAudit(read_address(database), f"{socket.gethostname()}/commands", key)

@@ -1,0 +1,147 @@
+"""The state of a team: what its processes share in one database, and who they are.
+
+Loaded by processes of a team alone.
+"""
+
+import asyncio
+import hmac
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from switchboard.approvals.store.postgres import APPROVALS, PostgresApprovals
+from switchboard.audit.key import AuditKey
+from switchboard.audit.postgres.store import PostgresAudit
+from switchboard.audit.postgres.tables import AUDIT
+from switchboard.audit.writer import Told
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.oauth.postgres_logins import LOGINS, PostgresLogins
+from switchboard.postgres.address import DatabaseAddress
+from switchboard.postgres.presence import PRESENCE, Presence
+from switchboard.postgres.schema import prepare
+from switchboard.receipts.postgres_results import RESULTS, PostgresResults
+from switchboard.runs.store.postgres import RUNS
+from switchboard.vault.keys.team_key import TeamKey, read_team_keys
+from switchboard.vault.postgres_vault import VAULT, PostgresVault
+from switchkit.files import NotPrivate, open_private
+
+# Everything that a database of a team holds.
+PARTS = (PRESENCE, APPROVALS, AUDIT, RUNS, VAULT, LOGINS, RESULTS)
+KEY_VARIABLE = "SWITCHBOARD_TEAM_KEY"
+KEY_FILE_VARIABLE = "SWITCHBOARD_TEAM_KEY_FILE"
+# Without a word to the database for so long, another gateway is the better one.
+_SILENT_S = 20.0
+_LONGEST_KEY = 16_384
+
+
+class Team:
+    """One process of a team. Its stores connect when they are first used."""
+
+    def __init__(
+        self, address: DatabaseAddress, keys: Sequence[TeamKey], *, name: str, reached_at: str
+    ) -> None:
+        """Make the tables that are not there, and be known from now on. Raises a fault.
+
+        It blocks. `name` is that of its chain in the audit log: the same after a new start.
+        """
+        prepare(address, PARTS)
+        self._address = address
+        self._keys = tuple(keys)
+        self._name = name
+        self.presence = Presence(address, "gateway", reached_at=reached_at)
+        self.presence.join()
+        self._known: dict[str, str] = {}
+        self._logins = PostgresLogins(address)
+        self._results = PostgresResults(address)
+
+    def approvals(self) -> PostgresApprovals:
+        """The queue of the team, for one who closes it."""
+        return PostgresApprovals(self._address, owners=self.presence)
+
+    def audit(self, tell: Callable[[Told], None]) -> PostgresAudit:
+        """The log of the team, with the chain of this process, for one who closes it."""
+        key = AuditKey(self._keys[0].derived("audit"))
+        return PostgresAudit(self._address, self._name, key, tell=tell)
+
+    def vault(self) -> PostgresVault:
+        """The secrets of the team, for one who closes it."""
+        return PostgresVault(self._address, self._keys)
+
+    def logins(self) -> PostgresLogins:
+        """What is said of logins."""
+        return self._logins
+
+    def results(self) -> PostgresResults:
+        """What nobody has got."""
+        return self._results
+
+    @property
+    def entrance_key(self) -> bytes:
+        """What makes the same of a client on every gateway."""
+        return self._keys[0].derived("entrance")
+
+    def close(self) -> None:
+        """Be known as gone, and let go of every connection that nobody else closes."""
+        self._logins.close()
+        self._results.close()
+        self.presence.leave()
+
+    # As `surface.http.relay.Gateways`
+
+    @property
+    def tag(self) -> str:
+        return self.presence.tag
+
+    async def address_of(self, tag: str, /) -> str:
+        # A tag stands for one process, which stays where it is.
+        if tag not in self._known:
+            try:
+                found = await asyncio.to_thread(self.presence.address_of, tag)
+            except Fault:
+                return ""
+            if not found:
+                return ""
+            self._known[tag] = found
+        return self._known[tag]
+
+    def vouch(self, client: str, /) -> str:
+        return f"{client} {_signed(self._keys[0], client)}"
+
+    def believe(self, vouched: str, /) -> str | None:
+        client, _, signature = vouched.partition(" ")
+        known = (_signed(key, client) for key in self._keys)
+        return client if any(hmac.compare_digest(each, signature) for each in known) else None
+
+    def trouble(self) -> str:
+        silent = self.presence.silent_s
+        return f"the database was last reached {silent:.0f} s ago" if silent > _SILENT_S else ""
+
+
+def team_keys(environ: Mapping[str, str]) -> tuple[TeamKey, ...]:
+    """The secrets of the team, from a variable or from a private file. Raises a fault."""
+    if given := environ.get(KEY_VARIABLE):
+        return read_team_keys(given)
+    path = environ.get(KEY_FILE_VARIABLE, "")
+    if not path:
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "team-key-missing",
+            "a team has a secret that all of its processes know, and here is none",
+            hint=f"openssl rand -base64 32, then set {KEY_VARIABLE} or {KEY_FILE_VARIABLE}",
+        )
+    try:
+        with os.fdopen(open_private(path, os.O_RDONLY, mend=False)) as file:
+            return read_team_keys(file.read(_LONGEST_KEY))
+    except NotPrivate as error:
+        why = error.why
+    except (OSError, UnicodeDecodeError) as error:
+        why = f"cannot be read ({type(error).__name__})"
+    raise Fault(
+        FaultCode.FAILED_PRECONDITION,
+        "team-key-unreadable",
+        f"the file with the secret of the team {why}",
+        hint=f"chmod 600 the file that {KEY_FILE_VARIABLE} names",
+    )
+
+
+def _signed(key: TeamKey, client: str) -> str:
+    return hmac.digest(key.derived("relay"), client.encode(), "sha256").hex()

@@ -1,0 +1,69 @@
+"""Serving one gateway of a team over HTTP, in a process of its own."""
+
+import asyncio
+from collections.abc import Mapping
+
+from switchboard.core.faults import Fault, FaultCode
+from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.serve import until_signal
+from switchboard.daemon.serve_http import Ready, serve_socket
+from switchboard.daemon.team.membership import Team, team_keys
+from switchboard.postgres.address import read_address
+from switchboard.settings.sections import Settings
+from switchboard.surface.http.access import Access, hosts_of
+from switchboard.surface.http.listener import bind, url_of
+from switchboard.surface.http.relay import Relay
+from switchboard.surface.http.token import VARIABLE, bearer_token
+
+
+async def serve_team(
+    settings: Settings,
+    environ: Mapping[str, str],
+    database: str,
+    *,
+    # Under which names clients reach it, and where other gateways do; empty for where it listens.
+    names: tuple[str, ...] = (),
+    reached_at: str = "",
+    ready: Ready | None = None,
+    load: Load | None = None,
+    is_pinned: bool = False,
+) -> int:
+    """Serve until a signal comes. Raises a fault when it cannot begin."""
+    if not environ.get(VARIABLE):
+        raise Fault(
+            FaultCode.FAILED_PRECONDITION,
+            "team-token-missing",
+            "the gateways of a team have one token for their clients, and here is none",
+            hint=f"set {VARIABLE}",
+        )
+    address, keys = read_address(database), team_keys(environ)
+    token = bearer_token(settings.home, environ)
+    listener = settings.listener
+    listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
+    port = listening.getsockname()[1]
+    url = url_of(listening)
+    here = (reached_at or url.rpartition("/")[0]).rstrip("/")
+    hosts = hosts_of(listener.host, port) | {name.lower() for name in names}
+    hosts |= {here.rpartition("/")[2].lower()}
+    stopped = until_signal()
+    team = await asyncio.to_thread(
+        lambda: Team(address, keys, name=here.rpartition("/")[2], reached_at=here)
+    )
+    try:
+        async with (
+            serving(settings, environ, load, team=team) as runtime,
+            serve_socket(
+                runtime,
+                listening,
+                Access(token=token, hosts=frozenset(hosts)),
+                is_pinned=is_pinned,
+                relay=Relay(team),
+                entrance_key=team.entrance_key,
+            ),
+        ):
+            if ready is not None:
+                ready(url)
+            await stopped
+    finally:
+        await asyncio.to_thread(team.close)
+    return 0

@@ -1,0 +1,132 @@
+"""Passing a request on to the gateway that it belongs to.
+
+Behind a load balancer each request may come to any gateway, and some belong to one: those of a
+session of the handshake era, and those that bring answers to a call that waits. Their ids begin
+with the tag of that gateway. Loaded by gateways of a team alone.
+"""
+
+import re
+from typing import Protocol
+
+import httpx2
+
+from switchboard.core.loop.tasks import TaskSet
+from switchboard.surface.http.exchange import RELAYED, ClientLeft, Exchange, Refusal
+from switchboard.surface.http.listener import PATH
+
+_TAG = re.compile(r"([0-9a-f]{16})-")
+_CONNECT_S = 3.0
+# Of one connection, and for it alone.
+_NOT_PASSED_ON = frozenset(
+    {
+        *("host", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te"),
+        *("trailer", "transfer-encoding", "upgrade", "content-length", "accept-encoding", RELAYED),
+    }
+)
+
+
+class Gateways(Protocol):
+    """The gateways of a team, as one of them knows them."""
+
+    @property
+    def tag(self) -> str:
+        """What ids of this one begin with."""
+        ...
+
+    async def address_of(self, tag: str, /) -> str:
+        """The URL of another one; empty where it is not known."""
+        ...
+
+    def vouch(self, client: str, /) -> str:
+        """The address of a client, for another gateway to believe."""
+        ...
+
+    def believe(self, vouched: str, /) -> str | None:
+        """The address that another gateway vouches for; nothing if none of them does."""
+        ...
+
+    def trouble(self) -> str:
+        """Why no request should come here now; empty where they may."""
+        ...
+
+
+def _tag_of(text: str) -> str:
+    """The tag that an id begins with, if it has one."""
+    found = _TAG.match(text)
+    return found.group(1) if found else ""
+
+
+class Relay:
+    """Passes requests on, and what is answered back as it comes."""
+
+    def __init__(self, gateways: Gateways) -> None:
+        self.gateways = gateways
+        self._tasks = TaskSet()
+        self._http = httpx2.AsyncClient(
+            # How long an answer may take is for the road to decide, not for the connection.
+            timeout=httpx2.Timeout(_CONNECT_S, read=None, write=None, pool=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def passed_on(self, exchange: Exchange, owner: str, body: bytes = b"") -> bool:
+        """Answer a request as the gateway does whose this id is. False where that is not there.
+
+        Raises Refusal when it was lost in the middle.
+        """
+        tag = _tag_of(owner)
+        if tag in {"", self.gateways.tag} or exchange.header(RELAYED) is not None:
+            # What came over another gateway is ours, or nobody's.
+            return False
+        address = await self.gateways.address_of(tag)
+        if not address:
+            return False
+        request = self._http.build_request(
+            exchange.method,
+            address + PATH,
+            headers=[
+                *((name, value) for name, value in exchange.headers if name not in _NOT_PASSED_ON),
+                (RELAYED, self.gateways.vouch(exchange.client_address)),
+            ],
+            content=body,
+        )
+        try:
+            response = await self._http.send(request, stream=True)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            # It has ended, and with it everything that belonged to it.
+            return False
+        except httpx2.RequestError:
+            raise Refusal(502, "the gateway of this request ended before it answered") from None
+        leaving = self._tasks.start(self._until_left(exchange, response))
+        try:
+            await exchange.begin(
+                response.status_code,
+                [
+                    (name, value)
+                    for name, value in response.headers.raw
+                    if name.decode("latin-1").lower() not in _NOT_PASSED_ON - {"content-length"}
+                ],
+            )
+            async for chunk in response.aiter_raw():
+                await exchange.chunk(chunk)
+        except (httpx2.RequestError, httpx2.StreamError):
+            if leaving.done():
+                raise ClientLeft from None
+            # The client sees that the answer is not whole: it has begun already.
+            raise ConnectionError("the gateway of this request ended in the middle") from None
+        finally:
+            leaving.cancel()
+            await response.aclose()
+        await exchange.end()
+        return True
+
+    async def aclose(self) -> None:
+        """End what is under way."""
+        await self._tasks.aclose()
+        await self._http.aclose()
+
+    async def _until_left(self, exchange: Exchange, response: httpx2.Response) -> None:
+        """A client that leaves has left the gateway of its request, too."""
+        await exchange.until_left()
+        await response.aclose()

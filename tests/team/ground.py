@@ -1,0 +1,148 @@
+"""Two gateways of one team behind a real load balancer, on one machine."""
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+import httpx2
+
+from cli.commands import report_of
+from docs.pages import blocks_of
+from gate.ground import Gate
+from switchboard.audit.key import AuditKey
+from switchboard.audit.postgres.store import PostgresAudit
+from switchboard.postgres.address import DatabaseAddress
+from switchboard.vault.keys.team_key import TeamKey
+
+PATIENCE = 60.0
+SECRET = "canary-secret-of-a-team-for-tests-1"
+TOKEN = "a-token-for-tests-of-a-team"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Gateway:
+    """A running `switchboard serve --http --db`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+        self.process = process
+        self.url = url
+
+    @property
+    def origin(self) -> str:
+        return self.url.rpartition("/")[0]
+
+
+@asynccontextmanager
+async def gateway(
+    gate: Gate, address: DatabaseAddress, *words: str, env: Mapping[str, str] = {}, port: int = 0
+) -> AsyncGenerator[Gateway]:
+    """Run one, with the database named by the variable."""
+    workspace = gate.workspace
+    process = await asyncio.create_subprocess_exec(
+        *workspace.command("serve", "--http", "--port", str(port), "--json", *words),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=workspace.root,
+        env={
+            **workspace.env,
+            "SWITCHBOARD_TOKEN": TOKEN,
+            "SWITCHBOARD_TEAM_KEY": SECRET,
+            "SWITCHBOARD_DB": address.url,
+            **env,
+        },
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    reading = asyncio.ensure_future(process.stderr.read())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            try:
+                text = (await process.stdout.readuntil(b"\n}\n")).decode()
+            except asyncio.IncompleteReadError:
+                raise AssertionError((await reading).decode()) from None
+        assert '"url"' in text, text
+        yield Gateway(process, report_of(text)["url"])
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+        await reading
+
+
+@contextmanager
+def balancer(folder: Path, port: int, *upstreams: str) -> Generator[str]:
+    """Run nginx as our page says, which gives each request to the next gateway."""
+    folder.mkdir()
+    [shown] = [block.text for block in blocks_of("docs/team.md") if "proxy_pass" in block.text]
+    group, where, location = shown.partition("location")
+    assert [f"10.0.0.1{number}:8081" in group for number in (1, 2)] == [True, True]
+    for number, each in enumerate(upstreams, 1):
+        group = group.replace(f"10.0.0.1{number}:8081", each.rpartition("/")[2])
+    config = folder / "nginx.conf"
+    config.write_text(
+        f"""
+        daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
+        events {{ worker_connections 512; }}
+        http {{
+            access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+            fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+            {group}
+            server {{ listen 127.0.0.1:{port}; {where}{location} }}
+        }}"""
+    )
+    words = ["nginx", "-c", str(config), "-p", str(folder), "-e", str(folder / "error.log")]
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None
+                assert time.monotonic() < end
+                time.sleep(0.02)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+class TeamOfTwo:
+    """Two gateways and the address in front of them."""
+
+    def __init__(self, url: str, gateways: list[Gateway], address: DatabaseAddress) -> None:
+        self.url = url
+        self.gateways = gateways
+        self.address = address
+
+    def http(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
+
+    def log(self) -> PostgresAudit:
+        """The audit log, for one who closes it."""
+        key = AuditKey(TeamKey(SECRET.encode()).derived("audit"))
+        return PostgresAudit(self.address, "reader", key)
+
+
+@asynccontextmanager
+async def team_of_two(
+    gate: Gate, address: DatabaseAddress, folder: Path
+) -> AsyncGenerator[TeamOfTwo]:
+    port = free_port()
+    async with AsyncExitStack() as then:
+        name = ("--name", f"127.0.0.1:{port}")
+        gateways = [await then.enter_async_context(gateway(gate, address, *name)) for _ in range(2)]
+        url = then.enter_context(balancer(folder, port, *(each.origin for each in gateways)))
+        yield TeamOfTwo(url, gateways, address)
