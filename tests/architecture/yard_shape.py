@@ -41,6 +41,10 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/verbs/runtime.py",
         "switchyard.cli.start_screen.StartScreen",
     ): "only a terminal is drawn on",
+    (
+        "cli/report.py",
+        "switchkit.cli.style.safe_for_terminals",
+    ): "only a terminal can be steered",
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
     ("config/reader.py", "switchkit.toml_positions.by_place"): "most files have no mistake",
     ("config/reader.py", "switchkit.toml_positions.nearest"): "as above",

@@ -55,6 +55,21 @@ def test_a_service_cannot_steer_the_terminal_of_a_start(lab: Lab) -> None:
     assert "\x1b[2J" not in terminal.shown
 
 
+def test_no_answer_lets_a_service_steer_the_terminal(lab: Lab) -> None:
+    """Not its log, not the errors in a brief, and not the last lines of a start that failed."""
+    said = "ERROR: seen\\\\rhidden \\\\033c\\\\010\\\\302\\\\2332J end\\\\n"
+    lab.config(f'[services.web]\ncommand = ["sh", "-c", "printf \'{said}\'; exit 1"]\n')
+    for words in (("up",), ("logs",), ("logs", "-t", "--merge"), ("brief",)):
+        terminal = lab.at_terminal(*words)
+        terminal.until("ERROR: seen")
+        terminal.end()
+        told = terminal.shown.replace("\r\n", "\n")
+        assert "hidden" in told
+        assert not {"\r", "\x08", "\x9b"} & set(told), words
+        assert "\x1bc" not in told
+    assert "hidden \x1bc" in lab.sy("logs").out, "a pipe gets what was printed"
+
+
 ATTACHED = """
 [services.one]
 command = ["/bin/sh", "-c", "echo first words; exec sleep 100"]

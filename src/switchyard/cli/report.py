@@ -3,8 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TextIO
 
 from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
@@ -25,6 +25,15 @@ def _put(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def _made_safe(stream: TextIO) -> Callable[[str], str]:
+    """What keeps lines from steering a terminal: some are what a service has printed."""
+    if not stream.isatty():
+        return str
+    from switchkit.cli.style import safe_for_terminals  # noqa: PLC0415 - most answers are piped
+
+    return safe_for_terminals
+
+
 def show(report: YardReport, *, as_json: bool) -> int:
     """Print the report to stdout, and return its exit code."""
     if as_json:
@@ -36,8 +45,9 @@ def show(report: YardReport, *, as_json: bool) -> int:
         }
         _put(json.dumps(envelope))
     else:
+        safe = _made_safe(sys.stdout)
         for line in report.lines:
-            _put(line)
+            _put(safe(line))
             sys.stdout.flush()
     sys.stdout.flush()
     return report.exit_code
@@ -52,10 +62,11 @@ def show_fault(fault: YardFault, action: str, *, as_json: bool) -> int:
         )
         sys.stdout.flush()
         return fault.exit_code
-    sys.stderr.write(f"error: {fault.message}\n")
+    safe = _made_safe(sys.stderr)
+    sys.stderr.write(safe(f"error: {fault.message}\n"))
     lines: list[str] = fault.details.get("log_tail") or fault.details.get("output") or []
     for line in lines:
-        sys.stderr.write(f"  | {line}\n")
+        sys.stderr.write(safe(f"  | {line}\n"))
     if fault.hint:
         sys.stderr.write(f"\nhint: {fault.hint}\n")
     return fault.exit_code

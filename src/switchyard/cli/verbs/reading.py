@@ -35,7 +35,7 @@ def _doctor(scope: ProjectScope, _: YardArguments) -> YardReport:
     lines += [f"services     {', '.join(one['service'] for one in found['services'])}"]
     lines += [f"warning: {one['message']}" for one in found["env_warnings"]]
     lines += [f"note: {one}" for one in found["notes"]]
-    lines += [f"problem: {one}" for one in found["problems"]]
+    lines += [f"problem: {one}" for one in found["problems"]] or ["problems     none"]
     return YardReport("doctor", found, lines, 0 if found["healthy"] else 1)
 
 
