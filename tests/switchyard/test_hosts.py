@@ -1,5 +1,7 @@
 """A real Codex and a real Claude Code run a project through the yard, on a scripted model."""
 
+import json
+import sys
 import tomllib
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
@@ -25,6 +27,9 @@ from support.models.responses import responses_model
 from support.models.script import say, use
 from support.requirements import requirement
 from support.workspace import Json, Workspace, server
+from switchyard.api.catalogue import TOOLS
+
+ROOT = Path(__file__).parents[2]
 
 Run = Callable[[Path, ScriptedModel, Workspace, dict[str, Json]], Awaitable[Finished]]
 
@@ -120,6 +125,40 @@ async def test_codex_reads_unattended_and_asks_before_it_changes_anything(
     assert "ready" in status
     assert "listening on" in logs
     assert "requires approval" in down
+    assert lab.service("web")["phase"] == "ready"
+
+
+@requirement("S1.48", "S1.75")
+async def test_claude_code_reads_unattended_and_asks_before_it_changes_anything(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """With the rules of the page; `--print` has nobody to ask, so asking refuses."""
+    page = (ROOT / "docs" / "switchyard" / "agents.md").read_text()
+    rules = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    named = {one.rpartition("__")[2] for one in rules["permissions"]["allow"]}
+    assert named == {one.name for one in TOOLS.values() if one.read_only}
+    workspace = Workspace(tmp_path / "host")
+    workspace.env |= {"SWITCHYARD_HOME": str(lab.home)}
+    lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    lab.json("up")
+    steps = (
+        use("switchyard_brief"),
+        use("switchyard_where", service="web"),
+        use("switchyard_wait", service="web"),
+        use("switchyard_down"),
+        say("done"),
+    )
+    entry = {"command": sys.executable, "args": ["-m", "switchyard", "mcp", "--cwd", str(lab.root)]}
+    with messages_model(*steps) as model:
+        finished = await run_claude(
+            claude_program(), model, workspace, {"switchyard": entry}, rules=rules
+        )
+    assert finished.code == 0, finished.stderr + finished.stdout
+    brief, where, waited, down = model.results
+    assert "configured_services" in brief
+    assert "direct_url" in where
+    assert "ready" in waited
+    assert "permission" in down
     assert lab.service("web")["phase"] == "ready"
 
 

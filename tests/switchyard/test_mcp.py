@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from yardlab import Json, Lab, free_port, get, is_alive, processes, wait_for
 
 from support.requirements import requirement
+from support.tokenizer import tokens
 
 NAMES = "doctor create list status brief where logs up checkout uncheckout down restart wait"
 TOOLS = [f"switchyard_{name}" for name in NAMES.split()]
@@ -136,6 +137,25 @@ async def test_annotations_and_schemas_of_every_tool(lab: Lab) -> None:
     assert hints["checkout"] == (False, False, False)
     for name in ("create", "uncheckout", "down"):
         assert hints[name] == (False, True, False)
+
+
+# What it cost in tokens of o200k when it had the eleven tools of the beginning, and may cost now.
+FIRST_COST, FIRST_COST_WITH_OUTPUTS, MOST_GROWTH = 1242, 3375, 1.15
+
+
+async def test_the_list_of_tools_costs_a_model_little_more_than_at_first(lab: Lab) -> None:
+    simple(lab)
+    async with connected(lab) as client:
+        listed = (await client.list_tools()).tools
+    rows = [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in listed]
+
+    def cost(*left_out: str) -> int:
+        kept = [{key: one for key, one in row.items() if key not in left_out} for row in rows]
+        text = json.dumps(kept, separators=(",", ":"))
+        return tokens(text)
+
+    assert cost("title", "annotations", "outputSchema", "_meta") <= FIRST_COST * MOST_GROWTH
+    assert cost("_meta") <= FIRST_COST_WITH_OUTPUTS * MOST_GROWTH
 
 
 @requirement("S1.35", "S1.36", "S1.37", "S1.54", "S1.55", "S1.47", "S1.43")

@@ -28,7 +28,7 @@ def arguments(properties: dict[str, Schema], *required: str) -> Schema:
         **properties,
         "cwd": {
             "type": "string",
-            "description": "Folder to act from: inside the project or one of its worktrees.",
+            "description": "Folder to act from, in the project or a worktree.",
         },
     }
     made: Schema = {"type": "object", "properties": both, "additionalProperties": False}
@@ -188,8 +188,11 @@ UP = record(
 _STATE = record({"service": TEXT, "status": TEXT, "phase": TEXT}, "service", "status", "phase")
 RESTARTED = record({"services": array(_STATE), "started": TEXTS}, "services", "started")
 WAITED = record({"service": _STATE}, "service")
-CHECKOUTS = record({"branch": TEXT, "checkouts": array(CHECKOUT)}, "checkouts")
-CLOSED = record({"closed": array(CHECKOUT)}, "closed")
+_PORT: dict[str, Schema] = {"port": {"type": "integer"}, "service": TEXT, "branch": TEXT}
+CHECKOUTS = record(
+    {"branch": TEXT, "checkouts": array(record({**_PORT, "result": TEXT}, *_PORT))}, "checkouts"
+)
+CLOSED = record({"closed": array(record(_PORT, *_PORT))}, "closed")
 STOPPED = record(
     {
         "stopped": array(
