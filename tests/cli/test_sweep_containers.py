@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,10 +21,9 @@ from support.workspace import Workspace
 from switchkit.containers import LABEL
 from switchkit.processes import living
 
-# A client of one test may be taken for that of another, as on any machine: one at a time.
-pytestmark = pytest.mark.xdist_group("containers")
-
 _PATIENCE = 20.0
+# Every client on the machine counts, those of other runs of these tests too: none has this image.
+_IMAGE = f"mcp/left-{uuid4().hex}"
 # Goes on when its input has ended, as some servers do.
 _DEAF = "import signal\nwhile True: signal.pause()"
 _COMMAND = [sys.executable, "-c", _DEAF]
@@ -38,7 +38,7 @@ def docker(tmp_path: Path, workspace: Workspace) -> Iterator[FakeDocker]:
 
 
 def _line(*options: str) -> list[str]:
-    return ["docker", "run", *options, "-i", "--rm", "mcp/left", *_COMMAND]
+    return ["docker", "run", *options, "-i", "--rm", _IMAGE, *_COMMAND]
 
 
 def _host_file(workspace: Workspace, command: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ def test_a_container_with_a_client_stays(workspace: Workspace, docker: FakeDocke
 def test_without_words_of_its_own_a_server_is_what_its_image_says(
     workspace: Workspace, docker: FakeDocker
 ) -> None:
-    line = ["docker", "run", "-i", "--rm", "mcp/left"]
+    line = ["docker", "run", "-i", "--rm", _IMAGE]
     _host_file(workspace, line)
     _kill(_started(docker, [*line, *_COMMAND, "more"]))
     assert _found(workspace, "--yes") == []
@@ -125,10 +125,10 @@ def test_without_words_of_its_own_a_server_is_what_its_image_says(
     "line",
     [
         ["docker", "run", "-i", "--rm", "mcp/other", *_COMMAND],
-        ["docker", "run", "-i", "--rm", "mcp/left", *_COMMAND, "more"],
-        ["docker", "run", "-i", "mcp/left", *_COMMAND],
-        ["docker", "run", "--rm", "mcp/left", *_COMMAND],
-        ["docker", "run", "-i", "--rm", "--label", f"{LABEL}=one", "mcp/left", *_COMMAND],
+        ["docker", "run", "-i", "--rm", _IMAGE, *_COMMAND, "more"],
+        ["docker", "run", "-i", _IMAGE, *_COMMAND],
+        ["docker", "run", "--rm", _IMAGE, *_COMMAND],
+        ["docker", "run", "-i", "--rm", "--label", f"{LABEL}=one", _IMAGE, *_COMMAND],
     ],
     ids=["image", "words", "kept", "no input", "ours"],
 )
