@@ -31,14 +31,18 @@ class Asked:
         return int(text.partition("rchar: ")[2].split()[0])
 
     def call(self, name: str, **given: object) -> Json:
-        """Call a tool."""
+        """Call a tool, and give what it answers."""
+        return self.request(name, **given)["result"]["structuredContent"]
+
+    def request(self, name: str, **given: object) -> Json:
+        """Call a tool, and give the whole message."""
         params = {"name": f"switchyard_{name}", "arguments": given}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())["result"]["structuredContent"]
+        return json.loads(self._process.stdout.readline())
 
 
 @pytest.fixture

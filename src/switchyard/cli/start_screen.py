@@ -9,6 +9,8 @@ from typing import Self, TextIO
 from switchkit.cli.columns import fitted
 from switchkit.cli.style import columns_of, safe_for_terminals
 from switchyard.control.protocol import PhaseEvent
+from switchyard.project.home import ProjectPlaces
+from switchyard.runtime.log.hidden import hidden_patterns
 from switchyard.runtime.log.lines import Sift, tail
 
 _DRAW_S = 0.1
@@ -23,14 +25,16 @@ class _Row:
         self.event = event
         self.since = time.monotonic()
 
-    def last_line(self) -> str:
+    def last_line(self, places: ProjectPlaces) -> str:
         """The last thing that it has printed since."""
         log = self.event.get("log")
-        if log is None:
+        # Noted before anything starts.
+        hidden = hidden_patterns(places) if log else None
+        if log is None or hidden is None:
             return ""
         start = self.event.get("log_start", 0)
         try:
-            found = tail(Path(log), 1, Sift(), start=start, widest=_LAST_BYTES)
+            found = tail(Path(log), 1, Sift(redact=hidden), start=start, widest=_LAST_BYTES)
         except OSError:
             return ""
         return found[0] if found else ""
@@ -39,8 +43,9 @@ class _Row:
 class StartScreen:
     """Lines at the end of a terminal, drawn anew in place until the start is over."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, places: ProjectPlaces) -> None:
         self._stream = stream
+        self._places = places
         self._rows: dict[str, _Row] = {}
         self._drawn = 0
         self._lock = threading.Lock()
@@ -104,7 +109,7 @@ class StartScreen:
             told = ", ".join(self._peer(peer) for peer in peers if not self._is_there(peer))
             return f"{name:{width}}  waits for {told or 'its turn'}"
         took = f"{time.monotonic() - row.since:.0f} s" if phase not in _REACHED else ""
-        last = row.last_line()
+        last = row.last_line(self._places)
         return f"{name:{width}}  {phase:9} {took:>5}  {'| ' if last else ''}{last}"
 
     def _is_there(self, peer: str) -> bool:

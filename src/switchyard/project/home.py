@@ -59,6 +59,11 @@ class ProjectPlaces(NamedTuple):
         return self.folder / "checkouts.json"
 
     @property
+    def hidden(self) -> Path:
+        """What is never shown of logs."""
+        return self.folder / "hidden.json"
+
+    @property
     def socket(self) -> Path:
         """Where the supervisor listens."""
         return self._socket_path(self.folder / "supervisor.sock")

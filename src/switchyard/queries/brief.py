@@ -12,9 +12,8 @@ from switchyard.config.shapes import Config
 from switchyard.core.clock_times import told_time
 from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
-from switchyard.project.configuration import config_of
 from switchyard.project.scope import SHARED_BRANCH, ProjectScope, Target
-from switchyard.queries.logs import sift_for
+from switchyard.queries.logs import LogRules, log_rules
 from switchyard.queries.services import Folders, observed_runs, view
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.checkouts import checkout_list
@@ -69,13 +68,13 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
     return made
 
 
-def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, Any]]:
+def _errors(found: list[ObservedRun], rules: LogRules | None) -> list[dict[str, Any]]:
     """The last errors of each run, a line that repeats itself once with its count."""
     made: list[dict[str, Any]] = []
-    for one in found:
+    for one in found if rules else ():
         run = one.run
         counts: dict[str, tuple[int, float]] = {}
-        for when, line in _last_errors(run, config):
+        for when, line in _last_errors(run, rules):
             # Last seen last, whatever was between.
             counts[line] = counts.pop(line, (0, 0.0))[0] + 1, when
         for line, (count, when) in counts.items():
@@ -85,9 +84,9 @@ def _errors(found: list[ObservedRun], config: Config | None) -> list[dict[str, A
     return made
 
 
-def _last_errors(run: RunRecord, config: Config | None) -> list[tuple[float, str]]:
+def _last_errors(run: RunRecord, rules: LogRules) -> list[tuple[float, str]]:
     """Remembered for as long as the log does not grow: a server is asked again and again."""
-    sift = sift_for(config, run.service, grep=None, errors=True)
+    sift = rules.sift(run.service, grep=None, errors=True)
     path = Path(run.log)
     try:
         stamp = (path.stat().st_size, run.log_start, sift)
@@ -149,10 +148,13 @@ def _compose(
 ) -> dict[str, Any]:
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
+    rules: LogRules | None = None
     try:
-        config: Config | None = config_of(scope)
+        rules = log_rules(scope)
+        problem = rules.fault.as_json() if rules.fault else None
     except YardFault as fault:
-        config, problem = None, fault.as_json()
+        problem = fault.as_json()
+    config = rules.config if rules else None
     supervised = scope.places.is_supervised()
     found = observed_runs(scope, wanted)
     made: dict[str, Any] = {
@@ -182,7 +184,7 @@ def _compose(
         counts = Counter(one.run.branch for one in found[MOST_SERVICES:])
         made["omitted_branches"] = dict(counts.most_common(MOST_SERVICES))
     _put_bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
-    errors = _errors(found[:MOST_SERVICES], config)
+    errors = _errors(found[:MOST_SERVICES], rules)
     changed = query.changed_files()
     _put_bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
     _put_bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)

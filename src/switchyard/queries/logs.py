@@ -11,6 +11,7 @@ from switchyard.project.configuration import check_service, config_of
 from switchyard.project.home import ProjectPlaces
 from switchyard.project.scope import SHARED_SLUG, ProjectScope
 from switchyard.runtime.branches import known_target
+from switchyard.runtime.log.hidden import hidden_patterns
 from switchyard.runtime.log.lines import DEFAULT_LINES, Sift, entries
 from switchyard.runtime.log.times import LogTimes, rotated
 from switchyard.runtime.runs import RunBook
@@ -19,16 +20,36 @@ MOST_SEARCHED = 1_000_000
 WIDEST = 1 << 26
 
 
-def sift_for(config: Config | None, service: str, *, grep: str | None, errors: bool) -> Sift:
-    """How to read the log of this service."""
-    known = config.services.get(service) if config else None
-    return Sift(
-        grep,
-        errors,
-        known.errors_match if known else (),
-        known.errors_ignore if known else (),
-        config.logs.redact if config else (),
-    )
+class LogRules(NamedTuple):
+    """How logs are read: as the configuration says, or as it did while it could be read."""
+
+    config: Config | None
+    redact: tuple[str, ...]
+    fault: YardFault | None = None
+    """Why the configuration cannot be read."""
+
+    def sift(self, service: str, *, grep: str | None, errors: bool) -> Sift:
+        """How to read the log of this service."""
+        known = self.config.services.get(service) if self.config else None
+        return Sift(
+            grep,
+            errors,
+            known.errors_match if known else (),
+            known.errors_ignore if known else (),
+            self.redact,
+        )
+
+
+def log_rules(scope: ProjectScope) -> LogRules:
+    """How logs are read now. Raises `YardFault` when nobody knows what must not be shown."""
+    try:
+        config = config_of(scope)
+    except YardFault as fault:
+        hidden = hidden_patterns(scope.places)
+        if hidden is None:
+            raise
+        return LogRules(None, hidden, fault)
+    return LogRules(config, config.logs.redact)
 
 
 def log_files(
@@ -106,9 +127,9 @@ def logs(
     times: bool = False,
 ) -> dict[str, Any]:
     """The recent end of one service's log, or of every log of a branch; with `times` when asked."""
-    config = config_of(scope)
-    if service is not None:
-        check_service(config, service)
+    rules = log_rules(scope)
+    if service is not None and rules.config:
+        check_service(rules.config, service)
     try:
         re.compile(grep or "")
     except re.error as wrong:
@@ -116,9 +137,9 @@ def logs(
         raise YardFault("bad-pattern", told, exit_code=USAGE) from None
     made: list[dict[str, Any]] = []
     for name, where_branch, path in log_files(scope, service, branch):
-        if service is None and _is_removed(scope.places, config, path, name):
+        if service is None and rules.config and _is_removed(scope.places, rules.config, path, name):
             continue
-        sift = sift_for(config, name, grep=grep, errors=errors)
+        sift = rules.sift(name, grep=grep, errors=errors)
         found = timed_lines(path, lines, sift, LogWindow(since, until)) if lines > 0 else []
         row: dict[str, Any] = {
             "service": name,
@@ -127,4 +148,4 @@ def logs(
             "lines": [line for _, line in found],
         }
         made.append(row | ({"times": [when for when, _ in found]} if times else {}))
-    return {"logs": made}
+    return {"logs": made} | ({"config_error": rules.fault.as_json()} if rules.fault else {})

@@ -36,6 +36,7 @@ class _Start:
         _, self._services = branch_and_services(scope, arguments)
         self._arguments = arguments
         config = config_for(scope, target)
+        self.sift = Sift(redact=config.logs.redact)
         # Known before anything is printed, so that nothing old is shown and nothing new missed.
         self.logs = {
             scope.places.log(target_of(config.services[name], target, config.root).slug, name): name
@@ -109,7 +110,7 @@ def _show(start: _Start) -> None:
         sys.stderr.flush()
         return start.is_over()
 
-    for path, line in follow(lambda: list(start.logs), Sift(), ends=ends, seen=start.seen):
+    for path, line in follow(lambda: list(start.logs), start.sift, ends=ends, seen=start.seen):
         shown = paint(start.logs[path], safe_for_terminals(line))
         sys.stdout.write(f"{shown}\n")
         sys.stdout.flush()

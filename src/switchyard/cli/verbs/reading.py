@@ -1,5 +1,6 @@
 """The verbs that only read, with the configuration: list, logs, doctor."""
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,11 +11,10 @@ from switchyard.cli.arguments import YardArguments, usage_fault
 from switchyard.cli.report import YardReport
 from switchyard.core.clock_times import clock_time, told_time
 from switchyard.core.quantities import seconds
-from switchyard.project.configuration import config_of
 from switchyard.project.home import default_home
 from switchyard.project.scope import SHARED_BRANCH, ProjectScope, locate
 from switchyard.queries.doctor import doctor
-from switchyard.queries.logs import log_files, logs, sift_for
+from switchyard.queries.logs import log_files, log_rules, logs
 from switchyard.queries.worktrees import worktrees
 from switchyard.runtime.log.lines import DEFAULT_LINES, follow
 
@@ -61,11 +61,17 @@ def _moment(arguments: YardArguments, option: str) -> float | None:
     return made
 
 
+def _service_names(scope: ProjectScope) -> set[str]:
+    """The services whose logs may be asked for, also while the configuration cannot be read."""
+    config = log_rules(scope).config
+    return set(config.services) if config else {one for one, _, _ in log_files(scope, None, None)}
+
+
 def _asked(scope: ProjectScope, arguments: YardArguments) -> tuple[str | None, str | None]:
     """The service and the branch: of two words in any order, the one that names a branch is one."""
     words, branch = list(arguments.words), arguments.value("branch")
     if branch is None and words:
-        services = config_of(scope).services
+        services = _service_names(scope)
         branches = {name for one in scope.targets() for name in (one.branch, one.slug)}
         named = [word for word in words if word in branches and word not in services]
         # Of two words the second is a branch, known or not.
@@ -112,9 +118,8 @@ def _followed(
         labels.update(_labels(files.values()))
         return list(files)
 
-    config = config_of(scope)
-    sift = sift_for(
-        config, service or "", grep=arguments.value("grep"), errors=arguments.has("errors")
+    sift = log_rules(scope).sift(
+        service or "", grep=arguments.value("grep"), errors=arguments.has("errors")
     )
     for path, line in follow(paths, sift):
         several = len(files) > 1 or arguments.has("merge")
@@ -153,6 +158,8 @@ def _logs(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         until=_moment(arguments, "until"),
         times=True,
     )
+    if "config_error" in found:
+        sys.stderr.write(f"warning: {found['config_error']['message']}\n")
     lines = _lines(found["logs"], arguments, count)
     if arguments.has("follow"):
         return YardReport("logs", found, _followed(scope, arguments, (service, branch), lines))

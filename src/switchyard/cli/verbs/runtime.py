@@ -47,7 +47,7 @@ def _shown_up(scope: ProjectScope, **wanted: Any) -> UpAnswer:
     # Nobody else needs what draws it.
     from switchyard.cli.start_screen import StartScreen  # noqa: PLC0415
 
-    with StartScreen(sys.stderr) as screen:
+    with StartScreen(sys.stderr, scope.places) as screen:
         return up(scope, env=os.environ, listen=screen.hear, **wanted)
 
 

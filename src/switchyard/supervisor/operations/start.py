@@ -15,6 +15,7 @@ from switchyard.runtime.definition import has_changed
 from switchyard.runtime.diagnosis import diagnose
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
+from switchyard.runtime.log.hidden import hidden_patterns, note_hidden
 from switchyard.runtime.log.lines import Sift, tail
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable, is_bindable
@@ -74,6 +75,7 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
     plan = plan._replace(config=plan.config._replace(slug=known.slug))
     config, target, hooks = plan.config, plan.target, plan.config.hooks
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
+    note_hidden(yard.scope.places, config.logs.redact)
     site = HookSite(target, config, plan.caller)
     run_hooks(hooks.pre_up, site, yard.children.run, fatal=True)
     warnings: list[str] = []
@@ -311,7 +313,8 @@ def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:
     culprit = next((one for one in failed if one.phase != "blocked"), failed[0])
     late = all(one.phase in ("late", "blocked", "starting", "waiting") for one in failed)
     start = culprit.run.log_start if culprit.run else 0
-    lines = tail(culprit.launch.log, 20, Sift(), start=start)
+    hidden = hidden_patterns(yard.scope.places)
+    lines = [] if hidden is None else tail(culprit.launch.log, 20, Sift(redact=hidden), start=start)
     name = culprit.launch.service.name
     told = culprit.reason or culprit.phase
     cause = diagnose(culprit.run) if culprit.run else None
