@@ -71,7 +71,9 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
 def _errors(found: list[ObservedRun], rules: LogRules | None) -> list[dict[str, Any]]:
     """The last errors of each run, a line that repeats itself once with its count."""
     made: list[dict[str, Any]] = []
-    for one in found if rules else ():
+    if rules is None:
+        return made
+    for one in found:
         run = one.run
         counts: dict[str, tuple[int, float]] = {}
         for when, line in _last_errors(run, rules):
