@@ -6,7 +6,7 @@ import pytest
 from test_brief import Asked
 from yardlab import Lab
 
-SECRET = "token=canary-hidden"
+SECRET = "token=open-sesame"
 HIDES = "[logs]\nredact = ['token=\\S+']\n"
 SAYS = f"echo ERROR: bad {SECRET}"
 

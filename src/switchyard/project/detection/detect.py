@@ -11,7 +11,7 @@ from switchyard.project.detection.listings import compose, process_compose, proc
 from switchyard.project.detection.plain_yaml import NotPlainYaml, read_plain_yaml
 from switchyard.project.detection.programs import node, others, package, python
 
-_HEAD = """# What runs in this project. See docs/switchyard/services.md for every key.
+_HEAD = """# What Switchyard runs here. Its documentation has every key, on the page "Services".
 schema = 1
 
 [project]
