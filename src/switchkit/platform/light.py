@@ -15,6 +15,9 @@ _XUCRED_BYTES = 76
 # Linux: `struct ucred`.
 _UCRED_BYTES = 12
 _MOST_AT_ONCE = 64 * 1024
+# Whether a socket that refuses has nobody behind it. On macOS so does one where too many wait.
+REFUSED_IS_GONE = sys.platform != "darwin"
+_F_FULLFSYNC = 51
 
 
 def peer(sock: _socket.socket) -> "tuple[int, int]":
@@ -64,6 +67,22 @@ def processor_time(pid: int) -> "int | None":
     return int(words[11]) + int(words[12])
 
 
+def sync_file(handle: int) -> None:
+    """Bring a file, or the names in a folder, to the disk itself. Raises `OSError`."""
+    if sys.platform == "darwin":
+        # Without this the disk is told, and may lose it with the power.
+        import fcntl  # noqa: PLC0415
+
+        try:
+            fcntl.fcntl(handle, _F_FULLFSYNC)
+        except OSError:
+            # A disk in the network has no such call.
+            pass
+        else:
+            return
+    os.fsync(handle)
+
+
 def wake_pipe() -> "tuple[int, int]":
     """A pipe to wake a loop with: closed in other programs, and nobody waits at either end."""
     reading, writing = os.pipe()
@@ -77,8 +96,12 @@ def nameless_file(folder: str) -> int:
 
     In `folder` where the system has none that lie nowhere.
     """
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("switchboard")
+    if sys.platform == "linux" and hasattr(os, "memfd_create"):
+        try:
+            return os.memfd_create("switchboard")
+        except OSError:
+            # A kernel, or a filter of calls, without it.
+            pass
     path = os.path.join(folder, os.urandom(8).hex())
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     os.unlink(path)

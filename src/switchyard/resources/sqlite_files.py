@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from switchkit.files import make_folder
-from switchkit.platform.open_descriptors import has_open
-from switchkit.platform.system import clone_file, pids
+from switchkit.platform.facts import has_open
+from switchkit.platform.files import clone_file
+from switchkit.platform.processes import pids
 from switchyard.core.fault import YardFault
 from switchyard.resources.site import ResourceSite
 from switchyard.runtime.resource_records import ResourceRecord
@@ -37,8 +38,9 @@ def make(site: ResourceSite) -> ResourceRecord:
 def _copy(site: ResourceSite, source: Path, path: Path) -> None:
     part = path.with_name(f"{path.name}.part")
     try:
-        with source.open("rb") as reading, part.open("wb") as writing:
-            if not clone_file(reading.fileno(), writing.fileno()):
+        part.unlink(missing_ok=True)
+        if not clone_file(str(source), str(part), 0o600):
+            with source.open("rb") as reading, part.open("xb") as writing:
                 while chunk := reading.read(_CHUNK):
                     writing.write(chunk)
     except OSError as wrong:

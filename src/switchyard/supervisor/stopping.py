@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from switchkit.platform.ports import PortHolder, holder, listening
+from switchkit.platform import Unknown
+from switchkit.platform.ports import PortHolder, holder, is_free, listening
 from switchyard.runtime.family import Leader, boot_id, members
 from switchyard.runtime.launch import ServiceLaunch
-from switchyard.runtime.ports import is_bindable
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
 
@@ -47,14 +47,18 @@ def stop_family(
 def _stopped(forced: bool, left: tuple[int, ...], port: int | None) -> Stopped:
     if _wait_port(port):
         return Stopped(forced, left, True)
-    return Stopped(forced, left, False, holder(listening().get(port or 0, set())))
+    try:
+        owner = holder(listening().get(port or 0, set()))
+    except Unknown:
+        owner = None
+    return Stopped(forced, left, False, owner)
 
 
 def _wait_port(port: int | None) -> bool:
     if port is None:
         return True
     until, pause = time.monotonic() + PORT_WAIT_S, 0.002
-    while not is_bindable(port, strict=False):
+    while not is_free(port, strict=False):
         if time.monotonic() > until:
             return False
         time.sleep(pause)
