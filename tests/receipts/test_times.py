@@ -82,9 +82,7 @@ async def test_the_start_of_a_server_is_queue_and_a_person_is_human_time(post: P
         assert ended.work_s > 0
         assert ended.queue_s > 0
         (row,) = [
-            line
-            for line in (await post.type("calls")).out.splitlines()
-            if "post.post" in line
+            line for line in (await post.type("calls")).out.splitlines() if "post.post" in line
         ]
         assert "delivered" in row
         records = (await post.type("audit", "show", ended.id, "--json")).report["records"]
