@@ -5,7 +5,7 @@ from select import POLLIN, poll
 from time import monotonic
 
 from switchkit.platform import Unknown, Vitals
-from switchkit.platform.system import open_exit, vitals
+from switchkit.platform.processes import open_exit, vitals
 from switchkit.processes import began, is_gone, is_running
 
 # Where no event tells the end of a process it is looked for.
@@ -71,7 +71,8 @@ def has_ended(pid: int, within_s: float) -> bool:
     except ProcessLookupError:
         return True
     except Unknown:
-        while is_running(pid):
+        since = began(pid)
+        while is_running(pid) and not is_gone(pid, since):
             if monotonic() > until:
                 return False
             waiting.poll(_LOOK_AGAIN_MS)

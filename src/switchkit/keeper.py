@@ -16,7 +16,7 @@ from select import POLLIN, poll
 from time import monotonic
 
 from switchkit.platform.light import inheritable_files
-from switchkit.platform.system import SHOWS_PROCESSES, adopt_orphans, signal_exactly
+from switchkit.platform.processes import SHOWS_PROCESSES, adopt_orphans, signal_exactly
 from switchkit.processes import ProcessTable
 
 # How long everybody may take to end by itself once the owner is gone, and to be ended.

@@ -3,7 +3,7 @@
 import contextlib
 import resource
 
-from switchkit.platform.system import set_limit
+from switchkit.platform.limits import set_limit
 
 # What we were started with, once it has been raised.
 _first: "tuple[int, int] | None" = None

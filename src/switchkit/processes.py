@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from time import monotonic
 
 from switchkit.platform import Unknown, Vitals
-from switchkit.platform.system import (
+from switchkit.platform.processes import (
     SHOWS_PROCESSES,
     first_children,
+    is_living_child,
     pids,
     raw_environment,
     signal_exactly,
@@ -76,7 +77,8 @@ class Family:
             alone = Vitals(
                 leader, "?", parent=0, group=leader, session=leader, began=self._began, name=b""
             )
-            return [alone] if is_running(leader) else []
+            # Only of our own child is it certain that the number still means it.
+            return [alone] if is_living_child(leader) else []
         known = {pid: began for pid, began in self._known.items() if table.has(pid, began)}
         if self._mark:
             # Of long ago, maybe: without its leader the number of a session proves nothing.
@@ -111,7 +113,8 @@ class Family:
         """Look, and signal every living member but some, once each; tell whom."""
         living = [each for each in self.look(table) if each.pid not in spared]
         # At once, so that whoever is born meanwhile in the leader's group gets it too.
-        has_leader = self._leader in self._known and self._leader not in spared
+        is_there = self._leader in self._known if SHOWS_PROCESSES else bool(living)
+        has_leader = is_there and self._leader not in spared
         grouped = has_leader and _send_to_group(self._leader, number)
         for each in living:
             if not grouped or each.group != self._leader:
@@ -206,21 +209,36 @@ def is_gone(pid: int, began: int) -> bool:
     """Whether a process that was noted once runs no more. False where nobody can tell."""
     if pid <= 0 or began <= 0 or not SHOWS_PROCESSES:
         return False
-    found = living(pid)
-    return found is None or found.began != began
+    found = vitals(pid)
+    if found is None:
+        # One of another user may be hidden from us.
+        return not is_running(pid)
+    return found.is_dead or found.began != began
 
 
 def ancestry(pid: int) -> tuple[Vitals, ...]:
-    """A process and all above it, nearest first. Raises `Unknown`."""
+    """A process and those above it that are shown, nearest first. Raises `Unknown`."""
     chain: list[Vitals] = []
     while pid > 0 and len(chain) < _MOST_ANCESTORS:
-        if (found := living(pid)) is None:
+        found = living(pid)
+        if found is None and chain and (parent := parent_of(chain[-1].pid)) not in (0, pid):
+            # Its parent has ended meanwhile, and it has another.
+            pid, found = parent, living(parent)
+        if found is None:
             break
         chain.append(found)
         pid = found.parent
     if not chain:
         raise Unknown(f"the system does not tell who started process {pid}")
     return tuple(chain)
+
+
+def is_whole(chain: tuple[Vitals, ...]) -> bool:
+    """Whether an ancestry leaves nobody out: neither hidden ones nor those that are too many.
+
+    The first process of all may be hidden. It is of another user then, and nobody is above it.
+    """
+    return bool(chain) and chain[-1].parent in (0, 1)
 
 
 def descendants(pid: int) -> list[int]:
@@ -257,16 +275,26 @@ def program_behind(wall: int, *, is_keeper: bool = False) -> int:
 
 def environment(pid: int) -> dict[str, str]:
     """The variables that a process was started with; none when they are not shown."""
-    pairs = (os.fsdecode(each).partition("=") for each in raw_environment(pid).split(b"\0"))
+    try:
+        raw = raw_environment(pid)
+    except Unknown:
+        return {}
+    pairs = (os.fsdecode(each).partition("=") for each in raw.split(b"\0"))
     return {name: value for name, equals, value in pairs if equals}
 
 
 def has_environment(pid: int) -> bool:
-    """Whether a process shows variables: some write their title over them, and show none."""
+    """Whether a process shows variables: some write their title over them, and show none.
+
+    Raises `Unknown` when we may not see them.
+    """
     name, equals, _ = raw_environment(pid).partition(b"\0")[0].partition(b"=")
     return bool(equals) and name.replace(b"_", b"a").isalnum()
 
 
 def is_marked(pid: int, mark: bytes) -> bool:
     """Whether a process was started with this variable, given with a zero at both ends."""
-    return mark in b"\0" + raw_environment(pid)
+    try:
+        return mark in b"\0" + raw_environment(pid)
+    except Unknown:
+        return False

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from switchkit.platform import Unknown
-from switchkit.platform.system import open_exit
+from switchkit.platform.processes import open_exit
 from switchkit.processes import began
 
 # Without site-packages it starts in a few milliseconds, so it has to be told where we are.

@@ -612,18 +612,16 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.shim.aftermath.settle",
     ): "most daemons stay",
     ("daemon/serve.py", "switchboard.ipc.ledger.Ledger"): "mostly there is a daemon",
-    ("platform/linux.py", "ctypes"): "only a supervisor needs it, and the reaper loads the rest",
-    ("platform/linux.py", "select"): "only whoever sweeps asks",
-    (
-        "platform/linux.py",
-        "signal.pidfd_send_signal",
-    ): "slow to load; who only looks signals nobody",
-    ("platform/linux.py", "resource"): "as above",
+    ("platform/linux/processes.py", "ctypes"): "only a supervisor needs it, the reaper the rest",
+    ("platform/linux/processes.py", "signal"): "slow to load; who only looks signals nobody",
+    ("platform/linux/files.py", "ctypes"): "most disks and most callers need none",
+    ("platform/linux/files.py", "tempfile"): "only old kernels have no files without a place",
+    ("platform/linux/streams.py", "select"): "only whoever sweeps asks",
     ("processes.py", "signal.SIGKILL"): "as above",
     ("processes.py", "signal.SIGSTOP"): "as above",
     ("processes.py", "signal.SIGCONT"): "as above",
     ("processes.py", "switchkit.exits.wait_ended"): "as above",
-    ("platform/linux.py", "socket"): "whoever has one has loaded it",
+    ("platform/linux/streams.py", "socket"): "whoever has one has loaded it",
     ("reaper.py", "switchkit.containers.begin_removal"): "few have servers in containers",
     ("containers.py", "json.loads"): "as above",
     ("containers.py", "json.dumps"): "as above",
@@ -651,7 +649,7 @@ LIGHT = (
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",
     ),
-    *("switchkit/platform/linux.py", "switchkit/platform/system.py"),
+    *("switchkit/platform/processes.py", "switchkit/platform/linux/processes.py"),
 )
 TOO_HEAVY = {"ctypes", "typing", "pathlib", "socket", "subprocess", "json", "asyncio", "contextlib"}
 

@@ -25,6 +25,8 @@ CODEMAP = SOURCES.parent / "ARCHITECTURE.md"
 OURS = modules("switchboard")
 YARD = modules("switchyard")
 KIT = modules("switchkit")
+# The sides of `switchkit/platform`.
+SYSTEMS = ("linux", "darwin")
 
 
 def rows(package: str) -> set[str]:
@@ -109,6 +111,40 @@ def test_only_the_platform_knows_the_operating_system() -> None:
     assert wrong == []
 
 
+def test_every_system_answers_the_same_questions() -> None:
+    """Each noun has one file a system, with the names that are chosen from it."""
+    nouns = {
+        side: {
+            m.place.removeprefix(f"platform/{side}/"): m
+            for m in KIT
+            if m.place.startswith(f"platform/{side}/")
+        }
+        for side in SYSTEMS
+    }
+    chosen = {
+        m.place.removeprefix("platform/"): m
+        for m in KIT
+        if any(f.name.startswith("switchkit.platform.linux.") for f in m.imports)
+        and m.path.parent.name == "platform"
+    }
+    assert len(chosen) > 4
+    for noun, module in chosen.items():
+        wanted = {
+            side: {
+                found.name.rpartition(".")[2]
+                for found in module.imports
+                if found.name.startswith(f"switchkit.platform.{side}.")
+            }
+            for side in SYSTEMS
+        }
+        assert wanted["linux"] == wanted["darwin"], noun
+        for side in SYSTEMS:
+            text = nouns[side][noun].text
+            defined = set(re.findall(r"^(?:def )?(\w+)", text, re.MULTILINE))
+            missing = wanted[side] - defined
+            assert missing == set(), f"{side}/{noun}"
+
+
 def test_what_starts_in_a_blink_loads_nothing_heavy() -> None:
     light = [m for m in OURS + KIT if any(fnmatch(f"{m.root}/{m.place}", each) for each in LIGHT)]
     assert len(light) > len(LIGHT)
@@ -190,5 +226,5 @@ def test_the_codemap_has_one_line_for_each_package() -> None:
     assert [name for name in providers if f"`{Path(name).name}`" not in codemap] == []
     assert "`src/switchyard`" in codemap
     for module in KIT:
-        if module.path.name != "__init__.py":
+        if module.path.name != "__init__.py" and module.path.parent.name not in SYSTEMS:
             assert f"`{module.place.removesuffix('.py')}`" in codemap

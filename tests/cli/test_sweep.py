@@ -13,7 +13,7 @@ import pytest
 from cli.commands import switchboard
 from support.requirements import attack
 from support.workspace import Workspace
-from switchkit.platform.system import stream_of
+from switchkit.platform.streams import stream_of
 from switchkit.processes import living
 
 # Starts a program whose input is a pipe that this process holds the other end of, says its number,

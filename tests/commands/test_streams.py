@@ -10,7 +10,7 @@ import pytest
 from commands.bench import Bench, MemoryChannel, text_of
 from support.requirements import requirement
 from switchboard.procs.output import KEPT_BYTES
-from switchkit.platform.system import resident_bytes
+from switchkit.platform.facts import resident_bytes
 
 SECRET = "hunter2-and-a-bit-more"
 MIB = 1 << 20

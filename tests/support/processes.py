@@ -87,6 +87,14 @@ def wait_until_none_mention(marker: str, patience: float = PATIENCE) -> None:
         wait_until_gone(left, max(deadline - time.monotonic(), 0.01))
 
 
+def wait_until_true(fact: Callable[[], bool], patience: float = PATIENCE) -> None:
+    """Wait until a fact holds."""
+    deadline = time.monotonic() + patience
+    while not fact():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.01)
+
+
 async def until_true(fact: Callable[[], bool], patience: float = PATIENCE) -> None:
     """Wait for a fact that sends no event, by looking at it again and again."""
     async with asyncio.timeout(patience):

@@ -203,6 +203,8 @@ class Lab:
         self.home = folder / "home"
         self.codex = folder / "codex"
         self.proxy_port = free_port()
+        # What every command is run by.
+        self.before: tuple[str, ...] = ()
         self.root.mkdir()
         self.env = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("SWITCHYARD", "CODEX"))},
@@ -293,7 +295,7 @@ class Lab:
     ) -> Done:
         """Run the command, and insist on its exit code."""
         done = subprocess.run(
-            [sys.executable, "-m", "switchyard", *words],
+            [*self.before, sys.executable, "-m", "switchyard", *words],
             cwd=cwd or self.root,
             env={**self.env, **(env or {})},
             input=given,

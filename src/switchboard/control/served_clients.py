@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
 from switchkit.files import make_private_folder, open_private
-from switchkit.platform.system import process_namespace
+from switchkit.platform.processes import process_namespace
 from switchkit.processes import began, is_gone
 
 _FOLDER = "serving"

@@ -44,7 +44,7 @@ from switchboard.surface.resuming import checkpoint_from, checkpoint_of, resume
 from switchboard.surface.stdio import StreamClient, connect
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
 from switchboard.wire.pipes import CLIENT_UNREAD_BYTES, Loss, StreamPipe
-from switchkit.platform.system import stream_of
+from switchkit.platform.streams import stream_of
 from switchkit.processes import began, parent_of
 
 if TYPE_CHECKING:

@@ -168,7 +168,7 @@ def _check_person(approver: Approver, home: str, pid: int) -> None:
 
     The page tells what others called, and a code is as good as a yes.
     """
-    if not approver.chain:
+    if not approver.is_known:
         raise Fault(
             FaultCode.PERMISSION_DENIED,
             "approver-unknown",

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 
 _LIFETIME = dt.timedelta(days=30)
 # Clocks differ.

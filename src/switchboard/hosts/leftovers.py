@@ -17,18 +17,18 @@ from msgspec import Struct
 
 from switchkit.exits import wait_ended
 from switchkit.platform import Vitals
-from switchkit.platform.process_facts import age_s, open_paths, open_ports
-from switchkit.platform.system import (
+from switchkit.platform.facts import (
+    age_s,
     command_words,
-    is_input_over,
+    open_paths,
     owner_of,
     resident_bytes,
-    signal_exactly,
-    stream_of,
-    streams_of,
     user_of,
     working_folder,
 )
+from switchkit.platform.ports import open_ports
+from switchkit.platform.processes import signal_exactly
+from switchkit.platform.streams import is_input_over, stream_of, streams_of
 from switchkit.processes import ProcessTable, ancestry
 
 # Who takes orphans in: the first process, or the manager of a user's session.

@@ -20,7 +20,7 @@ from switchboard.procs.wrapped import Vigil, Wrapped
 from switchkit.commands import resolved_command, words_in_command
 from switchkit.open_files import give_first_limit
 from switchkit.platform import Unknown
-from switchkit.platform.system import open_exit, signal_exactly
+from switchkit.platform.processes import open_exit, signal_exactly
 from switchkit.processes import Family, ProcessTable, began
 from switchkit.reaper_client import Reaper
 

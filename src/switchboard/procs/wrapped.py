@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from switchboard.core.faults import Fault
-from switchkit.platform.system import lower_limit
+from switchkit.platform.limits import lower_limit
 
 
 class Vigil(Protocol):

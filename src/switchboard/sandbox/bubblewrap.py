@@ -29,7 +29,7 @@ from switchboard.sandbox.walls.mounts import Mount, MountPlan, planned
 from switchboard.sandbox.walls.sockets import hidden_sockets, refuse_shared_network
 from switchboard.sandbox.walls.verified import Checkpoint
 from switchkit.commands import resolved_command
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 
 NAMESPACES = (
     *("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),

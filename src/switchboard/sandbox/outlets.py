@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from switchboard.procs.outlet import Outlet
 from switchboard.sandbox.policy import SandboxPolicy
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 
 # Only what the interpreter has built in or beside it, so that it starts in a few milliseconds.
 _STARTER = """\

@@ -19,7 +19,7 @@ from switchboard.core.faults import Fault
 from switchboard.procs.trial import Trial, trial
 from switchboard.sandbox.refusals import unavailable
 from switchboard.sandbox.seccomp import MACHINES, seccomp_filter
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 
 # Never from a search path and never from where we happen to be.
 FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")

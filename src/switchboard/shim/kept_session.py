@@ -22,6 +22,7 @@ from switchboard.ipc.protocol import (
     SILENCE_S,
     STREAMS,
 )
+from switchkit.files import make_private_folder
 from switchkit.platform.light import nameless_file
 
 TYPE_CHECKING = False
@@ -49,6 +50,15 @@ class OtherVersion(Exception):
     """The daemon that is there is of another version, maybe of the one that we have become."""
 
 
+def _new_file(folder: str) -> int:
+    try:
+        return nameless_file(folder)
+    except FileNotFoundError:
+        # The first client of a home, where files have to lie somewhere.
+        make_private_folder(folder)
+        return nameless_file(folder)
+
+
 class KeptSession:
     """The streams of a client, and the files of their ledger, if the system has any for it."""
 
@@ -58,7 +68,7 @@ class KeptSession:
         # Whether another process has begun it.
         self._has_begun = bool(found)
         try:
-            self._ledger = found or (nameless_file(folder), nameless_file(folder))
+            self._ledger = found or (_new_file(folder), _new_file(folder))
         except OSError:
             self._ledger = ()
         for file in self._ledger:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from switchboard.ipc.ledger import Ledger
 from switchboard.wire.pipes import StreamPipe
 from switchkit.platform import Unknown
-from switchkit.platform.system import unread_bytes, widen_pipe
+from switchkit.platform.streams import unread_bytes, widen_pipe
 
 # How often it is looked whether a client has read on that has much to read.
 _LOOK_AGAIN_S = 0.005

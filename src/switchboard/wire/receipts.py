@@ -9,7 +9,7 @@ from collections.abc import Callable
 from select import poll
 
 from switchkit.platform import Unknown
-from switchkit.platform.system import unread_bytes, was_cut_off
+from switchkit.platform.streams import unread_bytes, was_cut_off
 
 Told = Callable[[], None]
 

@@ -78,7 +78,11 @@ def nameless_file(folder: str) -> int:
     In `folder` where the system has none that lie nowhere.
     """
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("switchboard")
+        try:
+            return os.memfd_create("switchboard")
+        except OSError:
+            # A kernel, or a filter of calls, without it.
+            pass
     path = os.path.join(folder, os.urandom(8).hex())
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     os.unlink(path)

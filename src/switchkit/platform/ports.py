@@ -1,150 +1,19 @@
-"""Who listens on a port, asked from the kernel's socket tables."""
+"""Who listens on a port."""
 
-import _socket  # without `socket.py`, whose import costs more than the question
-import os
 import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from switchkit.platform import Unknown
-from switchkit.platform.system import command_line, pids
+from switchkit.platform.facts import command_line
+from switchkit.platform.processes import pids
 
-_LISTEN, _ESTABLISHED = b"0A", b"01"
-_LOCAL, _REMOTE, _CODE, _USER, _INODE = 1, 2, 3, 7, 9
+if sys.platform == "darwin":
+    from switchkit.platform.darwin.ports import addresses, connected_user, holds, listening
+else:
+    from switchkit.platform.linux.ports import addresses, connected_user, holds, listening
 
-# sock_diag(7): a header, and an `inet_diag_req_v2` that asks for TCP sockets in LISTEN.
-_SOCK_DIAG, _BY_FAMILY, _DUMP, _ERROR, _DONE = 4, 20, 0x301, 2, 3
-_REQUEST_LENGTH, _IN_LISTEN = 72, 10
-_PORT_AT, _INODE_AT = 16 + 4, 16 + 68
-
-
-def listening() -> dict[int, set[int]]:
-    """The sockets that listen, as numbers of inodes, by port. Raises `Unknown`."""
-    if sys.platform == "darwin":
-        raise Unknown("the system does not tell who listens")
-    try:
-        return asked()
-    except OSError:
-        return tabled()
-
-
-def asked() -> dict[int, set[int]]:
-    """By netlink: the kernel walks its few listeners, and not every connection there is."""
-    made: dict[int, set[int]] = {}
-    kernel = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC, _SOCK_DIAG)
-    try:
-        kernel.settimeout(1.0)
-        for family in (_socket.AF_INET, _socket.AF_INET6):
-            kernel.send(_request(family))
-            while _take(kernel.recv(1 << 16), made):
-                pass
-    finally:
-        kernel.close()
-    return made
-
-
-def _number(raw: bytes, at: int, size: int) -> int:
-    return int.from_bytes(raw[at : at + size], sys.byteorder)
-
-
-def _request(family: int) -> bytes:
-    """All sockets of the family that are in the one state asked for."""
-    fields = ((_REQUEST_LENGTH, 4), (_BY_FAMILY, 2), (_DUMP, 2), (1, 4), (0, 4))
-    wanted = ((family, 1), (_socket.IPPROTO_TCP, 1), (0, 2), (1 << _IN_LISTEN, 4))
-    packed = b"".join(value.to_bytes(size, sys.byteorder) for value, size in fields + wanted)
-    return packed.ljust(_REQUEST_LENGTH, b"\0")
-
-
-def _take(raw: bytes, made: dict[int, set[int]]) -> bool:
-    """Note what one answer says; whether more will come."""
-    at = 0
-    while at < len(raw):
-        length, kind = _number(raw, at, 4), _number(raw, at + 4, 2)
-        if kind == _DONE:
-            return False
-        if kind == _ERROR:
-            raise OSError("the kernel does not tell")
-        port = int.from_bytes(raw[at + _PORT_AT : at + _PORT_AT + 2], "big")
-        made.setdefault(port, set()).add(_number(raw, at + _INODE_AT, 4))
-        at += (length + 3) & ~3
-    return True
-
-
-def tabled() -> dict[int, set[int]]:
-    """By the tables in `/proc`, where netlink is not allowed."""
-    made: dict[int, set[int]] = {}
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        raw = _whole(path)
-        for line in raw.splitlines()[1:]:
-            fields = line.split(None, _INODE + 1)
-            if len(fields) > _INODE and fields[_CODE] == _LISTEN:
-                port = int(fields[_LOCAL].rpartition(b":")[2], 16)
-                made.setdefault(port, set()).add(int(fields[_INODE]))
-    return made
-
-
-def addresses(port: int) -> set[str]:
-    """The addresses on which somebody listens at a port; none when that is not told."""
-    made: set[str] = set()
-    for path, family in (("/proc/net/tcp", _socket.AF_INET), ("/proc/net/tcp6", _socket.AF_INET6)):
-        for line in _whole(path).splitlines()[1:]:
-            fields = line.split(None, _INODE + 1)
-            host, _, number = fields[_LOCAL].partition(b":")
-            if fields[_CODE] == _LISTEN and int(number, 16) == port:
-                # Written as numbers of four bytes each, in the order of this machine.
-                raw = bytes.fromhex(host.decode("ascii"))
-                words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
-                if sys.byteorder == "little":
-                    words = [word[::-1] for word in words]
-                made.add(_socket.inet_ntop(family, b"".join(words)))
-    return made
-
-
-def connected_user(port: int, to_port: int) -> int:
-    """Whose connection from one port of this machine to another it is. Raises `Unknown`."""
-    ends = (b":%04X" % port, b":%04X" % to_port)
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in _whole(path).splitlines()[1:]:
-            fields = line.split(None, _INODE + 1)
-            if (
-                len(fields) > _INODE
-                and fields[_CODE] == _ESTABLISHED
-                and fields[_LOCAL].endswith(ends[0])
-                and fields[_REMOTE].endswith(ends[1])
-            ):
-                return int(fields[_USER])
-    raise Unknown("the system does not tell whose connection it is")
-
-
-def _whole(path: str) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        parts: list[bytes] = []
-        while part := os.read(descriptor, 1 << 18):
-            parts.append(part)
-        return b"".join(parts)
-    finally:
-        os.close(descriptor)
-
-
-def holds(pid: int, inodes: set[int]) -> bool:
-    """Whether the process has one of these sockets open."""
-    wanted = {f"socket:[{inode}]" for inode in inodes}
-    folder = f"/proc/{pid}/fd"
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except OSError:
-        return False
-    for name in names:
-        try:
-            if os.readlink(f"{folder}/{name}") in wanted:
-                return True
-        except OSError:
-            continue
-    return False
+__all__ = ["PortHolder", "addresses", "connected_user", "holder", "holds", "listening"]
 
 
 class PortHolder(NamedTuple):
@@ -160,3 +29,15 @@ def holder(inodes: set[int], among: Iterable[int] | None = None) -> PortHolder |
         if holds(pid, inodes):
             return PortHolder(pid, command_line(pid))
     return None
+
+
+def open_ports(pids: Iterable[int]) -> list[int]:
+    """The ports that one of these processes listens on."""
+    everyone = [*pids]
+    try:
+        table = listening()
+    except Unknown:
+        return []
+    return sorted(
+        port for port, sockets in table.items() if any(holds(pid, sockets) for pid in everyone)
+    )

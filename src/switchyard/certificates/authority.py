@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from switchkit.files import make_private_folder
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 from switchyard.core.environ import on_path
 from switchyard.core.fault import YardFault
 from switchyard.runtime.hooks import Runner

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
-from switchkit.platform.system import folder_identity
+from switchkit.platform.files import folder_identity
 from switchyard.core.fault import YardFault
 from switchyard.core.slugs import MAX_LABEL, digest, slug
 from switchyard.files import read_json, write_json

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, listening
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
@@ -58,7 +59,10 @@ def _row(scope: ProjectScope, observed: ObservedRun) -> dict[str, Any]:
 
 def _strangers(home: Home, runs: list[RunRecord]) -> list[dict[str, Any]]:
     """Processes that hold a reserved port and belong to no run."""
-    sockets = listening()
+    try:
+        sockets = listening()
+    except Unknown:
+        return []
     ours: set[int] | None = None
     made: list[dict[str, Any]] = []
     for port, owner in sorted(PortTable(home).read().items()):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 from switchyard.config.placeholders import fill
 from switchyard.config.shapes import Config, Resource
 from switchyard.core.environ import base_environment, on_path

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from switchkit.files import make_folder
-from switchkit.platform.open_descriptors import has_open
-from switchkit.platform.system import clone_file, pids
+from switchkit.platform.facts import has_open
+from switchkit.platform.files import clone_file
+from switchkit.platform.processes import pids
 from switchyard.core.fault import YardFault
 from switchyard.resources.site import ResourceSite
 from switchyard.runtime.resource_records import ResourceRecord

@@ -31,9 +31,16 @@ def _of_own_port(run: RunRecord, inodes: set[int], pids: list[int]) -> str | Non
         found = holder(inodes)
         who = f"process {found.pid} ({found.command})" if found else "another process"
         return f"its port {run.port} is held by {who}, which is not ours"
-    if run.host == "127.0.0.1" and addresses(run.port or 0) == {"::1"}:
+    if run.host == "127.0.0.1" and _listens_on(run.port or 0) == {"::1"}:
         return f'it listens on [::1]:{run.port} only; add `host = "::1"`, or have it use {{host}}'
     return None
+
+
+def _listens_on(port: int) -> set[str]:
+    try:
+        return addresses(port)
+    except Unknown:
+        return set()
 
 
 def _of_other_ports(run: RunRecord, sockets: dict[int, set[int]], pids: list[int]) -> str | None:

@@ -12,13 +12,25 @@ comes of them, and who is left of a session that one of them was in or began.
 from functools import cache
 from typing import NamedTuple
 
-from switchkit.platform import Vitals
-from switchkit.platform.system import boot, pids, raw_environment, vitals
+from switchkit.platform import Unknown, Vitals
+from switchkit.platform.processes import boot, pids, raw_environment, vitals
 from switchkit.processes import Family, ProcessTable, has_environment, living
+from switchyard.core.fault import CONFLICT, YardFault
 
 RUN_VARIABLE = "SWITCHYARD_RUN_ID"
 
-boot_id = cache(boot)
+
+@cache
+def boot_id() -> str:
+    """Which boot of the machine this is. Raises `YardFault`."""
+    try:
+        return boot()
+    except Unknown as unknown:
+        raise YardFault(
+            "system-unknown",
+            f"{unknown}, so a process of ours could not be told from a stranger of a later boot",
+            exit_code=CONFLICT,
+        ) from unknown
 
 
 class Leader(NamedTuple):
@@ -49,9 +61,17 @@ class Leader(NamedTuple):
                 continue
             for pid in table.by_session.get(session, ()):
                 began = table.processes[pid].began
-                if began >= self.ticks and not has_environment(pid):
+                if began >= self.ticks and _shows_none(pid):
                     found[pid] = began
         return found
+
+
+def _shows_none(pid: int) -> bool:
+    """Whether a process has no variables; one that we may not see may be anybody's."""
+    try:
+        return not has_environment(pid)
+    except Unknown:
+        return False
 
 
 def leader_vitals(leader: Leader) -> Vitals | None:
@@ -72,7 +92,10 @@ def marked_runs() -> dict[int, str]:
     made: dict[int, str] = {}
     needle = f"\0{RUN_VARIABLE}=".encode()
     for pid in pids():
-        raw = b"\0" + raw_environment(pid)
+        try:
+            raw = b"\0" + raw_environment(pid)
+        except Unknown:
+            continue
         at = raw.find(needle)
         if at >= 0 and living(pid):
             start = at + len(needle)

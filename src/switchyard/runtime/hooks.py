@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 from switchyard.config.placeholders import fill
 from switchyard.config.shapes import Config
 from switchyard.core.environ import base_environment

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from switchkit.platform import Vitals
+from switchkit.platform import Unknown, Vitals
 from switchkit.platform.ports import PortHolder, holder, holds, listening
-from switchkit.platform.system import vitals
+from switchkit.platform.processes import vitals
 from switchkit.processes import ProcessTable, descendants
 from switchyard.runtime.family import Leader, boot_id, leader_vitals, marked_runs, members
 from switchyard.runtime.runs import RunRecord
@@ -112,15 +112,25 @@ class Observer:
     def _with_leader(self, run: RunRecord) -> ObservedRun:
         if run.port is None:
             return ObservedRun(run, "running", run.phase, run.reason)
-        if self._sockets is None:
-            self._sockets = listening()
-        inodes = self._sockets.get(run.port)
+        try:
+            inodes = self._listening(run.port)
+        except Unknown:
+            return ObservedRun(run, "running", run.phase, "port-owner-hidden")
         if not inodes:
             if run.ready_at is None:
                 return ObservedRun(run, "running", "starting", run.reason)
             return ObservedRun(run, "running", "unhealthy", "port-closed")
         if self._is_ours(run, inodes):
             return ObservedRun(run, "running", run.phase, run.reason)
+        return self._held_by_others(run, inodes)
+
+    def _listening(self, port: int) -> set[int]:
+        if self._sockets is None:
+            self._sockets = listening()
+        return self._sockets.get(port, set())
+
+    @staticmethod
+    def _held_by_others(run: RunRecord, inodes: set[int]) -> ObservedRun:
         intruder = holder(inodes)
         if intruder is None:
             return ObservedRun(run, "running", run.phase, "port-owner-hidden")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
-from switchkit.platform.system import vitals
+from switchkit.platform.processes import vitals
 from switchkit.processes import environment
 from switchyard.core.slugs import slug
 from switchyard.files import read_json, write_json

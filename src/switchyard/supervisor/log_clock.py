@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from switchkit.platform.files import watch_writes
 from switchkit.platform.light import wake_pipe
-from switchkit.platform.system import watch_writes
 from switchyard.runtime.log.times import add_mark
 
 # A log that grows all the time is looked at ever more rarely, down to once a second.

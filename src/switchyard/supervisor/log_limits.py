@@ -4,7 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from switchkit.platform.system import punch_hole
+from switchkit.platform.files import punch_hole
 from switchyard.supervisor.yard import Yard
 
 BLOCK = 4096

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from switchkit.open_files import raise_file_limit
 from switchkit.platform.light import wake_pipe
-from switchkit.platform.system import adopt_orphans
+from switchkit.platform.processes import adopt_orphans
 from switchkit.sockets import check_peer_user
 from switchyard import __version__
 from switchyard.control.protocol import (

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.platform import Unknown
 from switchkit.platform.ports import PortHolder, holder, listening
 from switchyard.runtime.family import Leader, boot_id, members
 from switchyard.runtime.launch import ServiceLaunch
@@ -47,7 +48,11 @@ def stop_family(
 def _stopped(forced: bool, left: tuple[int, ...], port: int | None) -> Stopped:
     if _wait_port(port):
         return Stopped(forced, left, True)
-    return Stopped(forced, left, False, holder(listening().get(port or 0, set())))
+    try:
+        owner = holder(listening().get(port or 0, set()))
+    except Unknown:
+        owner = None
+    return Stopped(forced, left, False, owner)
 
 
 def _wait_port(port: int | None) -> bool:

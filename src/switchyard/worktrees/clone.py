@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from switchkit.platform.system import clone_file
+from switchkit.platform.files import clone_file
 from switchyard.config.shapes import Clone
 
 

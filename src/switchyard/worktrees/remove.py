@@ -9,7 +9,8 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from switchkit.platform.system import command_line, pids, working_folder
+from switchkit.platform.facts import command_line, working_folder
+from switchkit.platform.processes import pids
 from switchkit.tenancy import Removal
 from switchyard.control.client import ask
 from switchyard.control.protocol import DownAnswer, DownRequest, StoppedRow

@@ -2,7 +2,7 @@
 
 import os
 
-from switchkit.platform.system import process_namespace
+from switchkit.platform.processes import process_namespace
 from switchkit.processes import is_gone, living
 
 

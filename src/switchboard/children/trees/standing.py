@@ -7,7 +7,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.children.trees import faults
 from switchboard.children.trees.worktrees import top_of
 from switchboard.core.loop.tasks import TaskSet
-from switchkit.platform.system import folder_identity
+from switchkit.platform.files import folder_identity
 from switchkit.tenancy import Leaving, Tenancy, is_leaving
 
 # How often it is looked whether the folder is there, and may be stood in.

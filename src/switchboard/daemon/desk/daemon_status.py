@@ -18,7 +18,7 @@ from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.sessions.child_status import Whose, child_status, worktree_names
 from switchboard.daemon.state import DaemonState
 from switchboard.ipc.protocol import ABI
-from switchkit.platform.system import resident_bytes
+from switchkit.platform.facts import resident_bytes
 
 _NO_TALLY = Tally()
 

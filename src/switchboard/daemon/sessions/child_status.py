@@ -8,7 +8,7 @@ from switchboard.children.child import Child
 from switchboard.children.trees.worktrees import tree_name
 from switchboard.control.status import ChildStatus
 from switchboard.daemon.state import DaemonState
-from switchkit.platform.system import resident_bytes
+from switchkit.platform.facts import resident_bytes
 from switchkit.processes import program_behind
 
 _SILENT = "it does not answer"

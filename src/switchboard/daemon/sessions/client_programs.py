@@ -1,7 +1,7 @@
 """Which program is the client: what stands above a process, shells and runners in between."""
 
 from switchkit.platform import Unknown, Vitals
-from switchkit.platform.system import stream_of
+from switchkit.platform.streams import stream_of
 from switchkit.processes import ancestry
 
 # What only runs what somebody else wants run, and what has the orphans of everybody.

@@ -9,7 +9,7 @@ from io import FileIO
 from switchboard.sandbox.landlock import starter
 from switchboard.sandbox.landlock.rights import handled
 from switchboard.sandbox.seccomp import Machine, seccomp_filter
-from switchkit.platform.system import scratch_file
+from switchkit.platform.files import scratch_file
 
 # Nothing of the environment, of the folder it runs in or of installed packages has a say in it.
 STARTER = (os.path.realpath(sys.executable), "-I", "-S", os.path.abspath(starter.__file__))

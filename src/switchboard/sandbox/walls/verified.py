@@ -20,7 +20,7 @@ from switchboard.sandbox.refusals import refused_change
 from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
 from switchboard.sandbox.walls.vigil import MountVigil, watched
 from switchboard.sandbox.walls.walk import Inode, Walk
-from switchkit.platform.system import lower_limit
+from switchkit.platform.limits import lower_limit
 
 # A folder of its own in every sandbox.
 _MARK = "/run/.mounted"

@@ -18,7 +18,7 @@ from switchboard.sandbox.paths import is_within
 from switchboard.sandbox.refusals import late_mount, lost_guard, refused_change
 from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
 from switchboard.sandbox.walls.walk import Inode, Walk, host
-from switchkit.platform.system import watch_folders
+from switchkit.platform.files import watch_folders
 
 # Made anew inside, with mounts of their own.
 _OWN = ("/proc", "/dev")

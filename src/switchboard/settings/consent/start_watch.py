@@ -20,7 +20,7 @@ from switchboard.settings.consent.folder_state import state_files
 from switchboard.settings.consent.looking import Unbound, one_look
 from switchboard.settings.consent.named_files import named_by
 from switchkit.git.ground import ground_of
-from switchkit.platform.system import watch_folders
+from switchkit.platform.files import watch_folders
 
 # Kernels count time in steps of up to so much: a file that was changed within the last step could
 # be changed again and show the same time.

@@ -15,7 +15,7 @@ from msgspec import Struct
 from switchboard.config.documents import read_text
 from switchboard.config.problems import Problem
 from switchkit.files import NotPrivate, check_unforgeable
-from switchkit.platform.system import folder_identity
+from switchkit.platform.files import folder_identity
 
 # The fingerprint of what holds too much to be looked at: nobody can have trusted that.
 UNBOUND = "unbound"

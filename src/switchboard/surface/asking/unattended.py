@@ -7,7 +7,7 @@ nobody's then. A yes is not in the table, as none of them gives one: somebody mu
 
 from switchboard.core.sessions import Session
 from switchboard.surface.asking.headless_modes import MODES
-from switchkit.platform.system import command_words
+from switchkit.platform.facts import command_words
 
 # The least time in which a person sees a question and answers it.
 READING_S = 0.5

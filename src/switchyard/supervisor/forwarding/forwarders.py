@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Container
 
+from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, listening
 from switchkit.processes import began
 from switchyard.core.fault import CONFLICT, YardFault
@@ -106,7 +107,10 @@ class Forwarders:
 
 
 def _named(port: int, wrong: YardFault) -> YardFault:
-    inodes = listening().get(port)
+    try:
+        inodes = listening().get(port)
+    except Unknown:
+        return wrong
     found = holder(inodes) if inodes else None
     if found is None:
         return wrong

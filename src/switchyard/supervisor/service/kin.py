@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from switchkit.platform import Unknown
 from switchkit.platform.ports import holds, listening
-from switchkit.platform.system import vitals
+from switchkit.platform.processes import vitals
 from switchyard.runtime.family import marked_runs
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
@@ -41,7 +42,10 @@ def kin(run: RunRecord, children: Children, pause: Callable[[float], bool], *, w
         orphans = children.inherited()
         # One that was made while the table was read is in no table before the next.
         looks = 0 if orphans else looks + 1
-        inodes = listening().get(run.port or 0, set())
+        try:
+            inodes = listening().get(run.port or 0, set())
+        except Unknown:
+            inodes = set[int]()
         marks = marked_runs()
         bound = {pid for pid in orphans if holds(pid, inodes)}
         ours = {pid for pid in orphans if marks.get(pid) == run.run_id}

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from switchkit.exits import watch_exit
 from switchkit.files import make_folder, make_private_folder, open_log
 from switchkit.platform.light import wake_pipe
-from switchkit.platform.system import vitals
+from switchkit.platform.processes import vitals
 from switchyard.files import disk_trouble
 from switchyard.runtime.family import RUN_VARIABLE, leader_vitals
 from switchyard.runtime.launch import ServiceLaunch

@@ -19,8 +19,7 @@ from switchboard.children.starting.containers import container_run, options_of
 from switchboard.hosts.leftovers import LaunchLine, pids_below
 from switchboard.procs.trial import trial
 from switchkit.containers import LABEL
-from switchkit.platform.process_facts import age_s
-from switchkit.platform.system import command_words, resident_bytes
+from switchkit.platform.facts import age_s, command_words, resident_bytes
 from switchkit.processes import ProcessTable
 
 _ANSWER_S = 15.0

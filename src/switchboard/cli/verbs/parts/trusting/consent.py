@@ -96,12 +96,12 @@ def check_consent(request: CommandRequest) -> None:
     approver.check_no_client(clients_of(served))
     if is_terminal(sys.stdin):
         return
-    if not approver.chain or any(each.is_open for each in served):
+    if not approver.is_known or any(each.is_open for each in served):
         raise Fault(
             FaultCode.PERMISSION_DENIED,
             "clients-unknown",
             "it cannot be known here whether a client of Switchboard has started this command"
-            + (": one is served over HTTP" if approver.chain else ""),
+            + (": one is served over HTTP" if approver.is_known else ""),
             hint="type it in a terminal",
         )
 

@@ -1,0 +1,31 @@
+"""What systems do with files and folders, each by calls of its own."""
+
+import sys
+
+if sys.platform == "darwin":
+    from switchkit.platform.darwin.files import (
+        clone_file,
+        folder_identity,
+        punch_hole,
+        scratch_file,
+        watch_folders,
+        watch_writes,
+    )
+else:
+    from switchkit.platform.linux.files import (
+        clone_file,
+        folder_identity,
+        punch_hole,
+        scratch_file,
+        watch_folders,
+        watch_writes,
+    )
+
+__all__ = [
+    "clone_file",
+    "folder_identity",
+    "punch_hole",
+    "scratch_file",
+    "watch_folders",
+    "watch_writes",
+]

@@ -1,0 +1,1 @@
+"""Linux: each noun of the platform by the calls of this kernel."""

@@ -1,0 +1,116 @@
+"""Linux: files and folders by calls of its own."""
+
+import fcntl
+import os
+import sys
+from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
+
+from switchkit.platform.linux.processes import PROC
+
+assert sys.platform == "linux"
+
+_FICLONE = 0x40049409
+_CANNOT_CLONE = (EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS)
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
+# Made, moved away, moved here, removed, in a folder.
+_RENAMED = 0x100 | 0x40 | 0x80 | 0x200 | 0x01000000
+_WRITTEN = 0x02
+_GET_GENERATION = 0x80087601
+_EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
+
+
+def watch_folders(folders: "list[int]") -> int:
+    """A descriptor that can be read once something in one of these open folders got another name.
+
+    Raises `OSError`.
+    """
+    return _watched(folders, _RENAMED)
+
+
+def watch_writes(files: "list[int]") -> int:
+    """As `watch_folders`, once one of these open files was written to."""
+    return _watched(files, _WRITTEN)
+
+
+def _watched(handles: "list[int]", events: int) -> int:
+    import ctypes  # noqa: PLC0415
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if handle < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    for each in handles:
+        name = f"{PROC}/self/fd/{each}".encode()
+        if libc.inotify_add_watch(handle, name, ctypes.c_uint32(events)) < 0:
+            number = ctypes.get_errno()
+            os.close(handle)
+            raise OSError(number, os.strerror(number))
+    return handle
+
+
+def folder_identity(path: str) -> str:
+    """What tells a folder from any other, also from a later one at its path. Raises `OSError`.
+
+    The number of an inode is given again once it is free, so its generation, or the moment it was
+    made, goes with it. The number of the device may be another after the next boot.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        disk = os.fstatvfs(handle).f_fsid or os.fstat(handle).st_dev
+        return f"{disk:x}-{os.fstat(handle).st_ino:x}-{_birth(handle)}"
+    finally:
+        os.close(handle)
+
+
+def _birth(handle: int) -> str:
+    try:
+        return "g" + fcntl.ioctl(handle, _GET_GENERATION, bytes(8))[:4].hex()
+    except OSError:
+        pass
+    # The few disks that do not tell it are not worth what this costs everybody else.
+    import ctypes  # noqa: PLC0415
+
+    found = ctypes.create_string_buffer(256)
+    try:
+        done = ctypes.CDLL(None).statx(handle, b"", _EMPTY_PATH, _BIRTH_TIME, found)
+    except (OSError, AttributeError):
+        return ""
+    told = int.from_bytes(found.raw[:4], sys.byteorder) & _BIRTH_TIME
+    return "t" + found.raw[_BIRTH_AT : _BIRTH_AT + 12].hex() if done == 0 and told else ""
+
+
+def scratch_file(name: str) -> int:
+    """A file without a place on disk, which is gone once it is closed. Raises `OSError`."""
+    try:
+        return os.memfd_create(name, os.MFD_CLOEXEC)
+    except (OSError, AttributeError):
+        # An old kernel. Nobody else can have it by the name that it had for a moment.
+        import tempfile  # noqa: PLC0415
+
+        handle, path = tempfile.mkstemp(prefix=name)
+        os.unlink(path)
+        return handle
+
+
+def clone_file(reading: int, writing: int) -> bool:
+    """Let an empty file share the blocks of another. False if the disk cannot. Raises `OSError`."""
+    try:
+        fcntl.ioctl(writing, _FICLONE, reading)
+    except OSError as error:
+        if error.errno in _CANNOT_CLONE:
+            return False
+        raise
+    return True
+
+
+def punch_hole(handle: int, length: int) -> bool:
+    """Free the disk space of the first bytes of a file; offsets and writers are unaffected."""
+    import ctypes  # noqa: PLC0415
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        start, size = ctypes.c_long(0), ctypes.c_long(length)
+        return libc.fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, start, size) == 0
+    except (OSError, AttributeError):
+        return False
