@@ -50,8 +50,9 @@ lint: $(VENV)/.dev ## Check format and lint.
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 
-types: $(VENV)/.dev ## Check types, strictly.
+types: $(VENV)/.dev ## Check types, strictly, for both systems.
 	$(PY) -m pyright
+	$(PY) -m pyright --pythonplatform Darwin src
 
 bench: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Measure against the peers; takes minutes.
 	$(PY) bench/run.py

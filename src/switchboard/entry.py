@@ -15,12 +15,15 @@ def main(words: "list[str] | None" = None) -> int:
     """Run one command and give its exit code."""
     # Modules that load make no garbage. Whoever stays collects again.
     gc.disable()
+    if not hasattr(os, "fork"):
+        sys.stderr.write("error: Switchboard runs on Linux and macOS; on Windows use WSL 2\n")
+        return 1
     words = sys.argv[1:] if words is None else words
     if words[:1] == ["codex"] and not {"-h", "--help"} & set(words):
         # What clients launched as `codex mcp-server`: the same road, with fewer tools.
         os.environ.update(_CODEX_ALONE)
         words = ["mcp", *(word for word in words[1:] if word != "mcp-server")]
-    if "mcp" in words and hasattr(os, "fork"):
+    if "mcp" in words:
         # Only here: the shim knows nothing of what the command line needs, nor the other way round.
         from switchboard.shim.main import serve  # noqa: PLC0415
 
@@ -31,7 +34,7 @@ def main(words: "list[str] | None" = None) -> int:
         # What a session needs that this process is to go on with.
         os.environ.update(environ)
     asked = None
-    if "call" in words and hasattr(os, "fork"):
+    if "call" in words:
         # A daemon that runs is asked before anything is loaded that most answers do without.
         from switchboard.shim.quick_call import call  # noqa: PLC0415
 

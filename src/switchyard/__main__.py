@@ -6,6 +6,9 @@ import contextlib
 import os
 import sys
 
+if not hasattr(os, "fork"):
+    sys.exit("error: Switchyard runs on Linux and macOS; on Windows use WSL 2")
+
 from switchyard.cli.main import main as run
 
 

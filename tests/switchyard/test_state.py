@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from yardlab import Lab, free_port
 
-from switchkit.platform import ports as listeners
-from switchkit.platform.ports import holder
+from switchkit.platform.linux import ports as listeners
+from switchkit.platform.ports import holder, is_free
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import YardFault
 from switchyard.files import write_json
 from switchyard.project.home import Home
 from switchyard.project.registry import Registry
-from switchyard.runtime.ports import PortTable, is_bindable
+from switchyard.runtime.ports import PortTable
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 
@@ -83,12 +83,12 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_port_is_free_only_when_both_families_are(tmp_path: Path) -> None:
     port = free_port()
-    assert is_bindable(port)
+    assert is_free(port, strict=True)
     with socket.create_server(("::1", port), family=socket.AF_INET6):
-        assert not is_bindable(port)
-        assert not is_bindable(port, strict=False)
+        assert not is_free(port, strict=True)
+        assert not is_free(port, strict=False)
     with socket.create_server(("127.0.0.1", port)):
-        assert not is_bindable(port)
+        assert not is_free(port, strict=True)
     bounds = Ports(port, port)
     table = PortTable(Home(tmp_path / "home"))
     assert table.reserve(tmp_path, "main", ["a"], bounds) == {"a": port}

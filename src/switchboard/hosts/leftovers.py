@@ -215,7 +215,7 @@ def _leftover(
         host=line.host,
         server=line.server,
         command=command,
-        age_s=age_s(process.began),
+        age_s=age_s(process.pid, process.began),
         memory=sum(resident_bytes(each.pid) or 0 for each in (process, *below)),
         holds=_held([each.pid for each in (process, *below)]),
         below=tuple((each.pid, each.began) for each in below),

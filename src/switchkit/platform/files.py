@@ -4,28 +4,37 @@ import sys
 
 if sys.platform == "darwin":
     from switchkit.platform.darwin.files import (
+        HANDLE_ONLY,
         clone_file,
         folder_identity,
         punch_hole,
+        renamed_in,
         scratch_file,
+        true_path,
         watch_folders,
         watch_writes,
     )
 else:
     from switchkit.platform.linux.files import (
+        HANDLE_ONLY,
         clone_file,
         folder_identity,
         punch_hole,
+        renamed_in,
         scratch_file,
+        true_path,
         watch_folders,
         watch_writes,
     )
 
 __all__ = [
+    "HANDLE_ONLY",
     "clone_file",
     "folder_identity",
     "punch_hole",
+    "renamed_in",
     "scratch_file",
+    "true_path",
     "watch_folders",
     "watch_writes",
 ]

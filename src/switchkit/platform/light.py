@@ -77,7 +77,7 @@ def nameless_file(folder: str) -> int:
 
     In `folder` where the system has none that lie nowhere.
     """
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux" and hasattr(os, "memfd_create"):
         try:
             return os.memfd_create("switchboard")
         except OSError:

@@ -38,8 +38,9 @@ def make(site: ResourceSite) -> ResourceRecord:
 def _copy(site: ResourceSite, source: Path, path: Path) -> None:
     part = path.with_name(f"{path.name}.part")
     try:
-        with source.open("rb") as reading, part.open("wb") as writing:
-            if not clone_file(reading.fileno(), writing.fileno()):
+        part.unlink(missing_ok=True)
+        if not clone_file(str(source), str(part), 0o600):
+            with source.open("rb") as reading, part.open("xb") as writing:
                 while chunk := reading.read(_CHUNK):
                     writing.write(chunk)
     except OSError as wrong:

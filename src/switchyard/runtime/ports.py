@@ -1,21 +1,18 @@
 """Ports: reserved in one table under a lock, tested by binding, kept while they are free."""
 
 import contextlib
-import errno
-import socket
 from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
+from switchkit.platform.ports import is_free
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.core.slugs import digest
 from switchyard.files import read_json, write_json
 from switchyard.project.home import Home
-
-_WILDCARDS = ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::"))  # noqa: S104 - bound for a moment and never listened on
 
 
 class PortOwner(NamedTuple):
@@ -101,7 +98,7 @@ class PortTable:
         if service in running:
             return True
         in_range = bounds.start <= port <= bounds.end
-        return bounds.sticky and in_range and is_bindable(port, strict=False)
+        return bounds.sticky and in_range and is_free(port, strict=False)
 
     @staticmethod
     def _fresh(owner: PortOwner, bounds: Ports, table: dict[int, PortOwner]) -> int:
@@ -109,7 +106,7 @@ class PortTable:
         first = int(digest("\0".join(owner)), 16) % span
         for step in range(span):
             port = bounds.start + (first + step) % span
-            if port not in table and is_bindable(port):
+            if port not in table and is_free(port, strict=True):
                 return port
         raise YardFault(
             "no-free-port",
@@ -134,23 +131,3 @@ class PortTable:
             kept = {port: owner for port, owner in table.items() if keeps(owner)}
             if kept != table:
                 self._write(kept)
-
-
-def is_bindable(port: int, *, strict: bool = True) -> bool:
-    """Whether nobody holds the port, on either family and any address.
-
-    `strict` also refuses a port whose last connections the kernel still remembers.
-    """
-    for family, address in _WILDCARDS:
-        try:
-            with socket.socket(family, socket.SOCK_STREAM) as probe:
-                if family == socket.AF_INET6:
-                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                if not strict:
-                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((address, port))
-        except OSError as wrong:
-            if wrong.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
-                continue
-            return False
-    return True

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit.platform import Unknown
-from switchkit.platform.ports import PortHolder, holder, listening
+from switchkit.platform.ports import PortHolder, holder, is_free, listening
 from switchyard.runtime.family import Leader, boot_id, members
 from switchyard.runtime.launch import ServiceLaunch
-from switchyard.runtime.ports import is_bindable
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
 
@@ -59,7 +58,7 @@ def _wait_port(port: int | None) -> bool:
     if port is None:
         return True
     until, pause = time.monotonic() + PORT_WAIT_S, 0.002
-    while not is_bindable(port, strict=False):
+    while not is_free(port, strict=False):
         if time.monotonic() > until:
             return False
         time.sleep(pause)

@@ -15,17 +15,8 @@ class _NoReflinkError(Exception):
 
 
 def _reflink(source: str, target: str, mode: int) -> None:
-    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        try:
-            if not clone_file(reading, writing):
-                raise _NoReflinkError
-            os.fchmod(writing, mode)
-        finally:
-            os.close(writing)
-    finally:
-        os.close(reading)
+    if not clone_file(source, target, mode):
+        raise _NoReflinkError
 
 
 def _tree(source: Path, target: Path, how: str) -> int:

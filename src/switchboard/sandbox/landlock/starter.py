@@ -58,6 +58,7 @@ def _checked(result: int, what: str) -> int:
 
 def _opened(path: bytes) -> int:
     """A path, no part of which is a link: whoever could put one there would choose what opens."""
+    assert sys.platform == "linux"
     number = os.open(b"/", os.O_PATH | os.O_DIRECTORY)
     for name in path.split(b"/"):
         if name:

@@ -5,6 +5,7 @@ It serves where bubblewrap cannot work and the user has chosen it.
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 
@@ -44,13 +45,18 @@ class _Scratch:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
+def _silent() -> int:
+    assert sys.platform == "linux"
+    return os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+
 class _ScratchUse:
     """There is nothing to watch: what was not opened at the start stays closed."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         # Never to be read: nobody has to look now and then.
-        self.handle: int | None = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.handle: int | None = _silent()
         self.bell = None
 
     def look(self) -> None:

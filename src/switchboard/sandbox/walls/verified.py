@@ -20,6 +20,7 @@ from switchboard.sandbox.refusals import refused_change
 from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
 from switchboard.sandbox.walls.vigil import MountVigil, watched
 from switchboard.sandbox.walls.walk import Inode, Walk
+from switchkit.platform.files import HANDLE_ONLY
 from switchkit.platform.limits import lower_limit
 
 # A folder of its own in every sandbox.
@@ -98,11 +99,11 @@ def _root_of(pid: int) -> int | None:
     until = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_CLOEXEC)
+            root = os.open(f"/proc/{pid}/root", HANDLE_ONLY | os.O_CLOEXEC)
         except (FileNotFoundError, ProcessLookupError):
             return None
         try:
-            inner = os.open(_UNFINISHED, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+            inner = os.open(_UNFINISHED, HANDLE_ONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
         except FileNotFoundError:
             inner = -1
         if inner >= 0:

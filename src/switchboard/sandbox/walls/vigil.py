@@ -8,6 +8,7 @@ appears in it too, as writable as it is outside. In both cases the sandbox canno
 import contextlib
 import os
 import select
+import sys
 import time
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +19,7 @@ from switchboard.sandbox.paths import is_within
 from switchboard.sandbox.refusals import late_mount, lost_guard, refused_change
 from switchboard.sandbox.walls.mounts import MeantMount, MountPlan
 from switchboard.sandbox.walls.walk import Inode, Walk, host
-from switchkit.platform.files import watch_folders
+from switchkit.platform.files import HANDLE_ONLY, watch_folders
 
 # Made anew inside, with mounts of their own.
 _OWN = ("/proc", "/dev")
@@ -76,7 +77,7 @@ class MountVigil:
 
         Raises a fault or OSError.
         """
-        self._process = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._process = os.open(f"/proc/{pid}", HANDLE_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._files.append(self._process)
         shown = {each.place: each.shown for each in self._guarded}
         mounted = self._entered({*shown, *self._open})
@@ -155,6 +156,7 @@ class MountVigil:
         self._files.clear()
 
     def _bell(self) -> int:
+        assert sys.platform == "linux"
         events = select.epoll()
         # The table of mounts can always be read; that it changed is told beside, and once.
         table = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._process)

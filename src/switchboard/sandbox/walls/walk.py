@@ -7,7 +7,9 @@ from typing import Self
 
 from msgspec import Struct
 
-_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+from switchkit.platform.files import HANDLE_ONLY
+
+_LOOK = HANDLE_ONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Inode(Struct, frozen=True):

@@ -8,7 +8,6 @@ folder that came or went.
 
 import os
 import stat
-import struct
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -20,7 +19,7 @@ from switchboard.settings.consent.folder_state import state_files
 from switchboard.settings.consent.looking import Unbound, one_look
 from switchboard.settings.consent.named_files import named_by
 from switchkit.git.ground import ground_of
-from switchkit.platform.files import watch_folders
+from switchkit.platform.files import renamed_in, watch_folders
 
 # Kernels count time in steps of up to so much: a file that was changed within the last step could
 # be changed again and show the same time.
@@ -34,8 +33,6 @@ _REWRITTEN = (
     *("deno.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pixi.lock", "Gemfile.lock"),
     "flake.lock",
 )
-_EVENT = struct.Struct("iIII")
-_EVENT_BYTES = 65536
 
 
 class StartWatch:
@@ -121,20 +118,8 @@ class StartWatch:
         if self._handle is None:
             return False
         known = {name for names in self._names.values() for name in names}
-        while True:
-            try:
-                told = os.read(self._handle, _EVENT_BYTES)
-            except BlockingIOError:
-                return False
-            at = 0
-            while at < len(told):
-                watch, _, _, length = _EVENT.unpack_from(told, at)
-                at += _EVENT.size
-                name = os.fsdecode(told[at : at + length].rstrip(b"\0"))
-                at += length
-                # Without a watch there was too much to tell.
-                if watch < 0 or name in known:
-                    return True
+        told = renamed_in(self._handle)
+        return told is None or not told.isdisjoint(known)
 
     def close(self) -> None:
         """Watch no longer."""

@@ -6,6 +6,7 @@ import socket
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.wire.http_hosts import in_url, is_any_address, is_loopback
+from switchkit.platform.ports import bind_alone
 
 # The one path of the protocol.
 PATH = "/mcp"
@@ -34,8 +35,7 @@ def bind(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         )
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        bind_alone(listening, address)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()

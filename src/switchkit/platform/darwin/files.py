@@ -1,23 +1,32 @@
-"""macOS: what is known of files today."""
+"""macOS: files and folders by calls of its own, and of its file system."""
 
+import fcntl
 import os
+import struct
 import tempfile
 
+from switchkit.platform.darwin import calls, layouts
 
-def clone_file(reading: int, writing: int) -> bool:
-    del reading, writing
-    return False
+# A handle that stands for a file and keeps no disk from being taken out.
+HANDLE_ONLY = layouts.OPEN_FOR_EVENTS
+
+
+def renamed_in(handle: int) -> "set[str] | None":
+    raise OSError(f"{handle} is no descriptor that tells of names")
+
+
+def watch_folders(folders: "list[int]") -> int:
+    raise OSError(f"{len(folders)} folders cannot be watched by one descriptor that can be read")
+
+
+def watch_writes(files: "list[int]") -> int:
+    raise OSError(f"{len(files)} files cannot be watched by one descriptor that can be read")
 
 
 def folder_identity(path: str) -> str:
     """What tells a folder from any other, also from a later one at its path. Raises `OSError`."""
     found = os.stat(path)
     return f"{found.st_dev:x}-{found.st_ino:x}-{getattr(found, 'st_birthtime', '')}"
-
-
-def punch_hole(handle: int, length: int) -> bool:
-    del handle, length
-    return False
 
 
 def scratch_file(name: str) -> int:
@@ -27,9 +36,56 @@ def scratch_file(name: str) -> int:
     return handle
 
 
-def watch_folders(folders: "list[int]") -> int:
-    raise OSError(f"{len(folders)} folders cannot be watched by one descriptor")
+def clone_file(source: str, target: str, mode: int) -> bool:
+    """Make a new file that shares the blocks of another. False if the disk cannot.
+
+    Raises `OSError`.
+    """
+    try:
+        calls.clone(os.fsencode(source), os.fsencode(target))
+    except OSError as error:
+        if error.errno in layouts.CANNOT_SHARE:
+            return False
+        raise OSError(error.errno, error.strerror, target) from None
+    os.chmod(target, mode)
+    return True
 
 
-def watch_writes(files: "list[int]") -> int:
-    raise OSError(f"{len(files)} files cannot be watched by one descriptor")
+def punch_hole(handle: int, length: int) -> bool:
+    """Free the disk space of the first bytes of a file; offsets and writers are unaffected.
+
+    Whole blocks only.
+    """
+    try:
+        block = os.fstatvfs(handle).f_bsize or 1
+        whole = length // block * block
+        wanted = struct.pack(layouts.PUNCH_FORMAT, 0, 0, 0, whole)
+        fcntl.fcntl(handle, layouts.PUNCH_HOLE, wanted)
+    except OSError:
+        return False
+    return True
+
+
+def true_path(path: str) -> str:
+    """A path in its one true spelling: without links, and with letters as the disk has them.
+
+    What is not there yet is spelled as given, below the last folder that is.
+    """
+    there, rest = os.path.realpath(path), ""
+    while True:
+        try:
+            handle = os.open(there, layouts.OPEN_FOR_EVENTS | os.O_CLOEXEC)
+        except OSError:
+            above, name = os.path.split(there)
+            if above == there:
+                return os.path.join(there, rest) if rest else there
+            there, rest = above, os.path.join(name, rest) if rest else name
+            continue
+        try:
+            raw = fcntl.fcntl(handle, layouts.GET_PATH, bytes(layouts.PATH_BYTES))
+        except OSError:
+            raw = os.fsencode(there)
+        finally:
+            os.close(handle)
+        found = os.fsdecode(layouts.text(raw, 0, layouts.PATH_BYTES))
+        return os.path.join(found, rest) if rest else found

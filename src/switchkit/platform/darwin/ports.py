@@ -1,20 +1,86 @@
-"""macOS: what is known of ports today."""
+"""macOS: who listens on a port, asked of each process of ours. Those of others are not shown."""
+
+import _socket
+import os
+from collections.abc import Iterator
 
 from switchkit.platform import Unknown
+from switchkit.platform.darwin import calls, layouts
+from switchkit.platform.darwin.facts import files_of
+from switchkit.platform.darwin.layouts import number, port
+from switchkit.platform.darwin.processes import pids
+
+# With SO_REUSEADDR an address of its own is given beside somebody's listener on all of them.
+REUSE_REFUSES_LISTENERS = False
 
 
 def listening() -> dict[int, set[int]]:
-    raise Unknown("the system does not tell who listens")
+    """The sockets of this user that listen, as numbers of the kernel, by port. Raises `Unknown`."""
+    made: dict[int, set[int]] = {}
+    for about in _everybodys():
+        if number(about, layouts.TCP_STATE_AT) == layouts.LISTENS:
+            found = made.setdefault(port(about, layouts.LOCAL_PORT_AT), set())
+            found.add(number(about, layouts.SOCKET_AT, 8))
+    return made
 
 
-def addresses(port: int) -> set[str]:
-    raise Unknown(f"the system does not tell who listens on {port}")
+def addresses(of: int) -> set[str]:
+    """The addresses on which somebody of ours listens at a port. Raises `Unknown`."""
+    return {
+        _address(about)
+        for about in _everybodys()
+        if number(about, layouts.TCP_STATE_AT) == layouts.LISTENS
+        and port(about, layouts.LOCAL_PORT_AT) == of
+    }
 
 
-def connected_user(port: int, to_port: int) -> int:
-    raise Unknown(f"the system does not tell whose connection from {port} to {to_port} it is")
+def _address(about: bytes) -> str:
+    at = layouts.LOCAL_ADDRESS_AT
+    if about[layouts.ADDRESS_KIND_AT] & layouts.IS_V6:
+        return _socket.inet_ntop(_socket.AF_INET6, about[at : at + 16])
+    at += layouts.V4_IN_ADDRESS
+    return _socket.inet_ntop(_socket.AF_INET, about[at : at + 4])
+
+
+def connected_user(at: int, to_port: int) -> int:
+    """Whose connection from one port of this machine to another it is; -1 if it is not ours.
+
+    Raises `Unknown`.
+    """
+    for about in _everybodys():
+        if (
+            number(about, layouts.TCP_STATE_AT) == layouts.IS_CONNECTED
+            and port(about, layouts.LOCAL_PORT_AT) == at
+            and port(about, layouts.REMOTE_PORT_AT) == to_port
+        ):
+            return os.getuid()
+    return -1
 
 
 def holds(pid: int, sockets: set[int]) -> bool:
-    del pid, sockets
-    return False
+    """Whether the process has one of these sockets open."""
+    return any(number(about, layouts.SOCKET_AT, 8) in sockets for about in _of(pid))
+
+
+def _everybodys() -> Iterator[bytes]:
+    everyone = pids()
+    if not everyone:
+        raise Unknown("the system does not tell who listens")
+    for pid in everyone:
+        yield from _of(pid)
+
+
+def _of(pid: int) -> Iterator[bytes]:
+    """What the kernel tells of each TCP socket of a process."""
+    for file in files_of(pid, layouts.OF_SOCKET):
+        try:
+            about = calls.file_info(pid, file, layouts.SOCKET_INFO, layouts.SOCKET_INFO_BYTES)
+        except OSError:
+            continue
+        if number(about, layouts.SOCKET_KIND_AT) == layouts.KIND_TCP:
+            yield about
+
+
+def hint_who_holds(of: int) -> str:
+    """What to type to see who holds a port."""
+    return f"lsof -nP -iTCP:{of} -sTCP:LISTEN"

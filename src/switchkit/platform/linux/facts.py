@@ -54,8 +54,9 @@ def resident_bytes(pid: int) -> int | None:
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > 1 else None
 
 
-def age_s(began: int) -> float | None:
+def age_s(pid: int, began: int) -> float | None:
     """For how many seconds a process has run that began then."""
+    del pid
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     return max(0.0, now - began / os.sysconf("SC_CLK_TCK"))
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import struct
 import sys
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
@@ -15,6 +16,11 @@ _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 # Made, moved away, moved here, removed, in a folder.
 _RENAMED = 0x100 | 0x40 | 0x80 | 0x200 | 0x01000000
 _WRITTEN = 0x02
+# `struct inotify_event`, without its name.
+_EVENT = struct.Struct("iIII")
+_MOST_EVENT_BYTES = 65536
+# A handle that stands for a file without opening it.
+HANDLE_ONLY = os.O_PATH
 _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
 
@@ -25,6 +31,27 @@ def watch_folders(folders: "list[int]") -> int:
     Raises `OSError`.
     """
     return _watched(folders, _RENAMED)
+
+
+def renamed_in(handle: int) -> "set[str] | None":
+    """The names that such a descriptor has told of since; None when there was too much to tell.
+
+    Raises `OSError`.
+    """
+    found: set[str] = set()
+    while True:
+        try:
+            told = os.read(handle, _MOST_EVENT_BYTES)
+        except BlockingIOError:
+            return found
+        at = 0
+        while at < len(told):
+            watch, _, _, length = _EVENT.unpack_from(told, at)
+            at += _EVENT.size
+            if watch < 0:
+                return None
+            found.add(os.fsdecode(told[at : at + length].rstrip(b"\0")))
+            at += length
 
 
 def watch_writes(files: "list[int]") -> int:
@@ -93,15 +120,32 @@ def scratch_file(name: str) -> int:
         return handle
 
 
-def clone_file(reading: int, writing: int) -> bool:
-    """Let an empty file share the blocks of another. False if the disk cannot. Raises `OSError`."""
+def clone_file(source: str, target: str, mode: int) -> bool:
+    """Make a new file that shares the blocks of another. False if the disk cannot.
+
+    Raises `OSError`.
+    """
+    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.ioctl(writing, _FICLONE, reading)
-    except OSError as error:
-        if error.errno in _CANNOT_CLONE:
-            return False
-        raise
+        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            fcntl.ioctl(writing, _FICLONE, reading)
+            os.fchmod(writing, mode)
+        except OSError as error:
+            os.unlink(target)
+            if error.errno in _CANNOT_CLONE:
+                return False
+            raise
+        finally:
+            os.close(writing)
+    finally:
+        os.close(reading)
     return True
+
+
+def true_path(path: str) -> str:
+    """A path in its one true spelling: without links."""
+    return os.path.realpath(path)
 
 
 def punch_hole(handle: int, length: int) -> bool:

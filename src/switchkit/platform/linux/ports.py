@@ -8,6 +8,9 @@ from switchkit.platform import Unknown
 
 assert sys.platform == "linux"
 
+# An address is never given beside somebody who listens there, with SO_REUSEADDR either.
+REUSE_REFUSES_LISTENERS = True
+
 # The second is absent in a kernel without IPv6.
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTEN, _ESTABLISHED = b"0A", b"01"
@@ -145,3 +148,8 @@ def holds(pid: int, inodes: set[int]) -> bool:
         except OSError:
             continue
     return False
+
+
+def hint_who_holds(port: int) -> str:
+    """What to type to see who holds a port."""
+    return f"ss -ltnp 'sport = :{port}'"

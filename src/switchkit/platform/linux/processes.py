@@ -5,9 +5,30 @@ import sys
 
 from switchkit.platform import Unknown, Vitals
 
+PROC = "/proc"
+
+
+def read(path: str) -> bytes:
+    """A small file of the kernel; empty when the process is gone or not ours to read."""
+    try:
+        return whole(path)
+    except OSError:
+        return b""
+
+
+def whole(path: str) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        whole = b""
+        while part := os.read(handle, 1 << 16):
+            whole += part
+        return whole
+    finally:
+        os.close(handle)
+
+
 assert sys.platform == "linux"
 
-PROC = "/proc"
 
 # Hidden in some sandboxes and by a kernel without it.
 SHOWS_PROCESSES = os.path.isdir(f"{PROC}/self")
@@ -155,22 +176,3 @@ def adopt_orphans() -> bool:
         return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     except (OSError, AttributeError):
         return False
-
-
-def read(path: str) -> bytes:
-    """A small file of the kernel; empty when the process is gone or not ours to read."""
-    try:
-        return whole(path)
-    except OSError:
-        return b""
-
-
-def whole(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        whole = b""
-        while part := os.read(handle, 1 << 16):
-            whole += part
-        return whole
-    finally:
-        os.close(handle)

@@ -1,7 +1,9 @@
 """Sockets on this machine's own addresses: to connect with, and to listen on."""
 
 import socket
+from errno import EADDRNOTAVAIL, EAFNOSUPPORT
 
+from switchkit.platform.ports import bind_alone, hint_who_holds
 from switchyard.core.fault import CONFLICT, YardFault
 
 
@@ -32,23 +34,22 @@ def loopback_sockets(port: int, families: tuple[str, ...], *, shared: bool) -> l
             continue
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if shared:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            sock.bind((address, port))
+            bind_alone(sock, (address, port))
             sock.listen(1024)
             sock.setblocking(False)
             made.append(sock)
         except OSError as wrong:
             sock.close()
-            if family == socket.AF_INET6 and wrong.errno in (97, 99):
+            if family == socket.AF_INET6 and wrong.errno in (EAFNOSUPPORT, EADDRNOTAVAIL):
                 continue
             for other in made:
                 other.close()
             raise YardFault(
                 "port-taken",
                 f"port {port} on {address} is in use by another process: {wrong.strerror}",
-                hint=f"see who holds it with `ss -ltnp 'sport = :{port}'`",
+                hint=f"see who holds it with `{hint_who_holds(port)}`",
                 exit_code=CONFLICT,
             ) from None
     return made

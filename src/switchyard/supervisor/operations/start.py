@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from switchkit.platform.ports import is_free
 from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
@@ -18,7 +19,7 @@ from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
 from switchyard.runtime.log.hidden import hidden_patterns, note_hidden
 from switchyard.runtime.log.lines import Sift, tail
 from switchyard.runtime.observed import Observer
-from switchyard.runtime.ports import PortTable, is_bindable
+from switchyard.runtime.ports import PortTable
 from switchyard.runtime.resolving import names_resolve
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
@@ -241,7 +242,7 @@ def _fresh(yard: Yard, plan: StartPlan) -> dict[str, bool]:
 
 def _check_canonical(launch: ServiceLaunch) -> None:
     binds = launch.service.bind_canonical
-    if binds and launch.port and not is_bindable(launch.port, strict=False):
+    if binds and launch.port and not is_free(launch.port, strict=False):
         raise YardFault(
             "port-taken",
             f"`{launch.service.name}` binds {launch.port} itself, but another process is using it",

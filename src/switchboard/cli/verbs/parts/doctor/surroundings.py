@@ -21,7 +21,7 @@ from switchboard.settings.placing.usable_home import home_fault
 from switchboard.settings.sections import Listener
 from switchkit.cli.columns import counted
 from switchkit.platform import Unknown
-from switchkit.platform.ports import holder, listening
+from switchkit.platform.ports import bind_alone, holder, listening
 
 _RESTART = ("switchboard", "daemon", "restart")
 # Of a command line.
@@ -116,7 +116,8 @@ def about_port(listener: Listener) -> Iterator[Finding]:
     if not port:
         return
     try:
-        with socket.create_server((host, port), family=_family(host)):
+        with socket.socket(_family(host)) as probe:
+            bind_alone(probe, (host, port))
             return
     except OSError as error:
         who = _holder(port)

@@ -160,7 +160,7 @@ def _living_clients(table: ProcessTable, ended: set[int]) -> Iterator[tuple[_Cli
         # It may be a script, or run by another program: `sudo docker run …`.
         for place in range(len(words)):
             if (client := _client(words[place:])) is not None:
-                yield client, age_s(process.began) or 0.0
+                yield client, age_s(process.pid, process.began) or 0.0
                 break
 
 
