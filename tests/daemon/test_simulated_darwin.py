@@ -1,0 +1,101 @@
+"""Shim, daemon, children and approvals where Linux lacks what macOS lacks, over a double of it."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.daemons import daemon_pid
+from support.mcp_stdio import talking_to, text_of
+from support.processes import alive, descendants_of, until_gone
+from support.simulation import as_darwin
+from support.workspace import Workspace, child_command
+
+# Whoever is below the client says yes, from a session of its own that a terminal would have.
+APPROVES = """
+import os, sys
+from switchboard.approvals.approver import Approver
+from switchboard.core.faults import Fault
+from switchkit.processes import began
+try:
+    Approver.of_this_process().check_clients([(int(sys.argv[1]), began(int(sys.argv[1])))])
+    print("agreed")
+except Fault as refused:
+    print(refused.reason)
+"""
+
+
+@pytest.fixture
+def mac(workspace: Workspace) -> Workspace:
+    workspace.env = as_darwin(workspace.env, workspace.root.parent)
+    return workspace
+
+
+async def test_a_session_outlives_its_daemon_and_nobody_is_left(mac: Workspace) -> None:
+    async with talking_to(mac.command("mcp"), cwd=mac.root, env=mac.env, patience=30) as client:
+        await client.discover()
+        answer = await client.call_subtool("echo_suite", "echo", {"text": "there"})
+        assert "echo: there" in text_of(answer)
+        daemon = daemon_pid(mac)
+        below = descendants_of(daemon)
+        assert below
+        os.kill(daemon, signal.SIGKILL)
+        # The reaper has nothing but the double either.
+        await until_gone(below)
+        answer = await client.call_subtool("echo_suite", "echo", {"text": "again"})
+        assert "echo: again" in text_of(answer)
+        daemon = daemon_pid(mac)
+        below = descendants_of(daemon)
+    await asyncio.to_thread(mac.stop_daemon)
+    await until_gone([daemon, *below])
+
+
+async def test_a_grandchild_with_a_session_of_its_own_ends_with_the_daemon(mac: Workspace) -> None:
+    """A program of the system, whose variables macOS hides: known by its parent alone."""
+    note = mac.root / "pid"
+    server = shlex.join(child_command("echo_child", "leaving"))
+    mac.child("leaving", ["sh", "-c", f"setsid sleep 600 & echo $! >{note}; exec {server}"])
+    async with talking_to(mac.command("mcp"), cwd=mac.root, env=mac.env, patience=30) as client:
+        await client.discover()
+        answer = await client.call_subtool("leaving_suite", "echo", {"text": "there"})
+        assert "echo: there" in text_of(answer)
+        grandchild = int(note.read_text())
+        assert alive(grandchild)
+        await asyncio.to_thread(mac.stop_daemon)
+        await until_gone([grandchild])
+
+
+def test_status_measures_and_the_doctor_runs(mac: Workspace) -> None:
+    for words in (("status", "--json"), ("doctor", "--json")):
+        done = subprocess.run(
+            mac.command(*words),
+            cwd=mac.root,
+            env=mac.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stdout, done.stderr
+        assert json.loads(done.stdout)
+
+
+def test_a_client_does_not_approve_for_itself(mac: Workspace, tmp_path: Path) -> None:
+    script = tmp_path / "approves.py"
+    script.write_text(APPROVES)
+    for asking, wanted in ((os.getpid(), "own-approval"), (2**22 - 7, "agreed")):
+        done = subprocess.run(
+            [sys.executable, str(script), str(asking)],
+            env=mac.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stdout == f"{wanted}\n"

@@ -1,0 +1,112 @@
+"""Switchyard end to end where Linux lacks what macOS lacks, over a double of its kernel."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from yardlab import Lab, connects, free_port, get, is_alive, wait_for
+
+from support.simulation import as_darwin
+
+# A web server, and a first process whose descendant has a session of its own and heeds nothing.
+PROJECT = '''
+[services.web]
+command = [SVC, "serve"]
+port = 0
+
+[services.deaf]
+command = ["sh", "-c", """
+trap '' TERM
+setsid sh -c 'trap "" TERM; while :; do sleep 1; done' &
+while :; do sleep 1; done
+"""]
+stop = { grace = "200ms" }
+
+[hooks]
+pre_up = [["true"]]
+'''
+
+
+@pytest.fixture
+def mac(lab: Lab) -> Lab:
+    lab.env = as_darwin(lab.env, lab.folder)
+    return lab
+
+
+def test_the_simulation_lacks_what_macos_lacks(mac: Lab) -> None:
+    script = (
+        "import os, socket, sys\n"
+        "from switchkit.platform import processes\n"
+        "print(processes.vitals.__module__, os.path.exists('/proc'), hasattr(os, 'pidfd_open'),\n"
+        "      hasattr(socket, 'AF_NETLINK'))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=mac.env, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["switchkit.platform.darwin.processes", "False", "False", "False"]
+
+
+def test_services_start_are_told_of_and_end_whole(mac: Lab) -> None:
+    mac.config(PROJECT)
+    mac.json("up")
+    rows = {one["service"]: one for one in mac.json("status")["services"]}
+    assert {one["status"] for one in rows.values()} == {"running"}
+    assert rows["web"]["phase"] == "ready"
+    assert connects(rows["web"]["port"])
+    started = mac.ours()
+    assert len(started) >= 3
+    mac.json("down")
+    assert [pid for pid in started if is_alive(pid)] == []
+    assert mac.ours() == []
+    assert not connects(rows["web"]["port"])
+
+
+def test_a_service_that_was_killed_is_told_as_crashed(mac: Lab) -> None:
+    mac.config(PROJECT)
+    mac.json("up", "web")
+    pid = mac.service("web")["pid"]
+    os.kill(pid, 9)
+    wait_for(lambda: mac.service("web")["phase"] == "crashed")
+    mac.json("down")
+    assert mac.ours() == []
+
+
+def test_a_supervisor_that_was_killed_finds_its_services_again(mac: Lab) -> None:
+    mac.config(PROJECT)
+    mac.json("up")
+    before = mac.service("web")["pid"]
+    mac.kill_supervisor()
+    assert is_alive(before)
+    mac.json("up")
+    assert mac.service("web")["pid"] == before
+    mac.json("down")
+    assert mac.ours() == []
+
+
+def test_a_taken_port_is_told_with_its_holder(mac: Lab) -> None:
+    mac.config(PROJECT)
+    mac.json("up", "web")
+    port = mac.service("web")["port"]
+    mac.json("down")
+    mac.listener(port)
+    mac.json("up", "web")
+    assert mac.service("web")["port"] != port
+    mac.json("down")
+
+
+def test_worktrees_and_checkouts(mac: Lab) -> None:
+    port = free_port()
+    mac.config(f'[services.web]\ncommand = [SVC, "serve"]\nport = {port}\n')
+    mac.repository()
+    mac.json("create", "side")
+    mac.json("up")
+    mac.json("up", "side")
+    mac.json("checkout", "side")
+    assert get(port) == "side web"
+    assert mac.json("brief")["checkouts"][0]["active"]
+    mac.json("uncheckout")
+    assert not connects(port)
+    mac.json("rm", "side")
+    mac.json("down")
+    assert mac.ours() == []
