@@ -4,8 +4,8 @@
 parent of each descendant whose own parent has ended, so nobody below it gets out of its sight by a
 session of its own, by forking twice or by another environment. It ends all of them, and then
 itself, once the program has ended or the lifeline, a pipe, is closed at its other end: by its
-owner, or by the kernel when that was killed. Elsewhere it ends its process group. Light: an engine
-starts through it.
+owner, or by the kernel when that was killed. Elsewhere those who left both their parent and its
+session get away. Light: an engine starts through it.
 """
 
 import os
@@ -164,12 +164,19 @@ def _send(number: int) -> None:
     if not SHOWS_PROCESSES:
         os.killpg(0, number)
         return
+    own = os.getpid()
     table = ProcessTable()
-    below = table.children(os.getpid())
+    below = table.children(own)
+    if os.getsid(0) == own:
+        # Where orphans are not ours to adopt they are known by the session that we lead.
+        below += table.by_session.get(own, ())
+    seen = {own}
     while below:
         pid = below.pop()
-        below += table.children(pid)
-        signal_exactly(pid, table.processes[pid].began, number)
+        if pid not in seen:
+            seen.add(pid)
+            below += table.children(pid)
+            signal_exactly(pid, table.processes[pid].began, number)
 
 
 def main() -> None:

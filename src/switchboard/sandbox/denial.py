@@ -17,7 +17,7 @@ from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
 
 # Ended by the filter, as bubblewrap and as the kernel tell it.
-_BAD_CALL = (128 + 31, -31)
+_BAD_CALL = (128 + signal.SIGSYS, -signal.SIGSYS)
 # The kernel ends at once whoever may not go on at all.
 _OUT_OF_TIME = (128 + signal.SIGKILL, -signal.SIGKILL)
 _TOO_LARGE = (128 + signal.SIGXFSZ, -signal.SIGXFSZ)
@@ -39,6 +39,7 @@ _NETWORK = _says(
     errno.EAFNOSUPPORT,
     errno.ENETUNREACH,
     also=r"\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|name resolution|name or service not known|"
+    r"nodename nor servname|"
     r"ENOTCACHED|only-if-cached|network connectivity is disabled|was not found in the cache|"
     r"(?:could not|couldn't|unable to|failed to) resolve|unknown host|no such host|dns error",
 )
@@ -112,11 +113,18 @@ _WAYS = {
 _PATH = re.compile(r"/[^\s'\"`:,)]+")
 
 
-def denial(status: int, stderr: str, confinement: SandboxPolicy) -> Fault | None:
-    """The fault of a program that failed in its sandbox, or None when the sandbox had no part."""
+def denial(
+    status: int, stderr: str, confinement: SandboxPolicy, *, by_seatbelt: bool = False
+) -> Fault | None:
+    """The fault of a program that failed in its sandbox, or None when the sandbox had no part.
+
+    That of macOS refuses whatever it refuses with the same error.
+    """
     if status == 0 or confinement.profile == "none":
         return None
     found = _way(status, stderr, confinement)
+    if found == "call" and by_seatbelt and status not in _BAD_CALL:
+        found = _way_of_seatbelt(stderr, confinement)
     if found is None:
         return None
     owner = _folder_in(stderr, confinement) if found == "read" else None
@@ -171,6 +179,16 @@ def _way_of_line(line: str, confinement: SandboxPolicy) -> str | None:
     if _GONE.search(line) and _is_hidden(line, confinement):
         return "read"
     return "call" if _CALL.search(line) else None
+
+
+def _way_of_seatbelt(stderr: str, confinement: SandboxPolicy) -> str:
+    """What the last refusal was about, by the path that is named beside it."""
+    line = next(each for each in reversed(stderr.splitlines()) if _CALL.search(each))
+    if _ENV_FILE.search(line):
+        return "env"
+    if _is_hidden(line, confinement):
+        return "read"
+    return "change" if confinement.only_reads else "write"
 
 
 def _is_hidden(line: str, confinement: SandboxPolicy) -> bool:

@@ -21,7 +21,7 @@ from switchboard.sandbox.landlock.wrapped import NO_PROCESSES, wrapped_in_landlo
 from switchboard.sandbox.limits import Limits, most_processes
 from switchboard.sandbox.policy import Fallback, Profile, SandboxPolicy
 from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
-from switchboard.sandbox.seatbelt import PROGRAM, wrapped_in_seatbelt
+from switchboard.sandbox.seatbelt import look_at_seatbelt, wrapped_in_seatbelt
 from switchboard.sandbox.walls.guarded_names import PROTECTED
 from switchkit.commands import resolved_command
 
@@ -55,16 +55,21 @@ class Sandbox:
         system: str = "",
         landlock: LandlockProbe | None = None,
         groups: ControlGroups | None = None,
+        seatbelt: str | Unusable | None = None,
     ) -> None:
         self._probe = probe or Probe()
         self._landlock = landlock or LandlockProbe()
         self._groups = groups or ControlGroups()
         self._system = system or os.uname().sysname
+        self._seatbelt = seatbelt
 
     def look(self, fallback: Fallback = "none") -> str | Unusable:
         """The name of the sandbox that works here. Tries it once, which blocks for a moment."""
         if self._system == _MAC:
-            return "seatbelt" if os.access(PROGRAM, os.X_OK) else _NO_SEATBELT
+            if self._seatbelt is None:
+                # Inside another sandbox it is there, and refuses to set up a second one.
+                self._seatbelt = look_at_seatbelt() or "seatbelt"
+            return self._seatbelt
         match self._found(fallback):
             case Bubblewrap(version=version):
                 return f"bubblewrap {version}"
@@ -142,7 +147,11 @@ class Sandbox:
         if (refusal := self.refusal(policy.profile, policy.fallback)) is not None:
             raise refusal.fault()
         if self._system == _MAC:
-            return _explained(wrapped_in_seatbelt(argv, policy, env), policy)
+            wrapped = wrapped_in_seatbelt(argv, policy, env)
+            return replace(
+                _explained(wrapped, policy),
+                explain=lambda status, said: denial(status, said, policy, by_seatbelt=True),
+            )
         found = self._found(policy.fallback)
         # It may have gone since.
         if isinstance(found, Unusable):
@@ -208,9 +217,6 @@ NO_FEATURES = Unusable(
     why="`sandbox_features` needs the sandbox of Linux, bubblewrap: only that keeps Unix sockets "
     "of its own apart from those of the machine",
     fix="remove `sandbox_features`, or run it where bubblewrap works",
-)
-_NO_SEATBELT = Unusable(
-    why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"
 )
 
 

@@ -5,17 +5,50 @@ generated text is tested on any system; that a Mac obeys it is not, until one ru
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from msgspec.structs import replace
+
+from switchboard.procs.trial import Trial, trial
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
+from switchboard.sandbox.probe import Unusable
 from switchboard.sandbox.repositories import PathGuard, guards, hidden_files, way
 from switchboard.sandbox.roots import Roots, checked_roots
+from switchboard.sandbox.walls.scratch import Scratch
 from switchkit.commands import resolved_command
 
 # By its full path, so that no search path leads to another one.
 PROGRAM = "/usr/bin/sandbox-exec"
+
+# By name, because `kern.procargs2` tells the environment of every process of the user.
+_SYSCTLS = (
+    *("hw.activecpu", "hw.byteorder", "hw.cpufamily", "hw.cpusubtype", "hw.cputype"),
+    *("hw.cachelinesize", "hw.cachelinesize_compat", "hw.l1dcachesize_compat"),
+    *("hw.logicalcpu", "hw.logicalcpu_max", "hw.machine", "hw.memsize", "hw.model", "hw.ncpu"),
+    *("hw.nperflevels", "hw.packages", "hw.pagesize", "hw.pagesize_compat"),
+    *("hw.physicalcpu", "hw.physicalcpu_max", "hw.tbfrequency", "hw.tbfrequency_compat"),
+    *("kern.argmax", "kern.hostname", "kern.maxfilesperproc", "kern.ngroups"),
+    *("kern.osproductversion", "kern.osrelease", "kern.ostype", "kern.osversion"),
+    *("kern.secure_kernel", "kern.usrstack64", "kern.version", "sysctl.proc_cputype"),
+    *("vm.loadavg",),
+)
+_SYSCTL_FAMILIES = ("hw.optional.", "hw.perflevel", "machdep.cpu.")
+
+
+def _sysctls() -> str:
+    names = [f'  (sysctl-name "{name}")' for name in _SYSCTLS]
+    families = [f'  (sysctl-name-prefix "{name}")' for name in _SYSCTL_FAMILIES]
+    return "(allow sysctl-read\n" + "\n".join((*names, *families)) + ")"
+
+
+# Where everybody's temporary files are, and what the machine keeps to itself.
+_SHARED = ("/private/tmp", "/private/var/tmp", "/private/var/folders", "/Volumes")
+_NOTHING = "(version 1)(allow default)"
+# What `sandbox-exec` ends with when it cannot set a sandbox up.
+_NOT_SET_UP = 71
+_TRY_S = 5.0
 
 _GROUND = """\
 (version 1)
@@ -24,14 +57,25 @@ _GROUND = """\
 (allow process-fork)
 (allow signal (target same-sandbox))
 (allow process-info* (target same-sandbox))
-(allow sysctl-read)
+SYSCTLS
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 (allow mach-lookup (global-name "com.apple.system.notification_center"))
 (allow mach-lookup (global-name "com.apple.trustd.agent"))
 (allow ipc-posix-sem)
 (allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random"))
 (allow file-write* (literal "/dev/null") (literal "/dev/zero"))
-(allow file-read*)"""
+(allow file-read*)
+(deny file-read* file-write*
+  (subpath "/private/tmp")
+  (subpath "/private/var/tmp")
+  (subpath "/private/var/folders")
+  (subpath "/private/var/db")
+  (subpath "/private/var/root")
+  (subpath "/Library/Keychains")
+  (subpath "/Volumes"))
+(allow file-read*
+  (subpath "/private/var/db/timezone")
+  (subpath "/private/var/db/dyld"))""".replace("SYSCTLS", _sysctls())
 
 _NETWORK = """\
 (allow network*)
@@ -80,7 +124,8 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
     for path in roots.hidden:
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
-    for path in _ways((*opened, *roots.writable, *roots.caches, *roots.unchanging), roots.homes):
+    inside = (*opened, *roots.writable, *roots.caches, *roots.unchanging)
+    for path in _ways(inside, (*roots.homes, *_SHARED)):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
     for path in opened:
@@ -120,14 +165,41 @@ def wrapped_in_seatbelt(
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
     roots = checked_roots(confinement, command)
-    profile = seatbelt_profile(roots, confinement)
+    scratch = Scratch()
+    try:
+        opened = replace(roots, writable=(*roots.writable, scratch.path))
+        profile = seatbelt_profile(opened, confinement)
+    except BaseException:
+        scratch.close()
+        raise
     given = (f"-D{name}={path}" for name, path in profile.parameters.items())
     # The loader of macOS ignores its variables for programs of the system, and this is one.
     return Wrapped(
         argv=(PROGRAM, "-p", profile.text, *given, "--", command, *argv[1:]),
-        env=env,
+        env={**env, **scratch.variables},
         cwd=roots.cwd,
+        gate=scratch,
     )
+
+
+def look_at_seatbelt(run: "Callable[..., Trial]" = trial) -> Unusable | None:
+    """Why no sandbox can be set up here; None if one can. Tries it, which blocks for a moment."""
+    try:
+        tried = run((PROGRAM, "-p", _NOTHING, "/usr/bin/true"), timeout_s=_TRY_S)
+    except OSError:
+        return Unusable(
+            why=f"`{PROGRAM}` is missing", fix="it is a part of macOS: update the system"
+        )
+    if tried.status == 0:
+        return None
+    if tried.status == _NOT_SET_UP:
+        return Unusable(
+            why="this process is itself in a sandbox of macOS, and a second one inside is refused",
+            fix="start Switchboard's daemon outside of it: `switchboard daemon start` in a "
+            "terminal of your own",
+        )
+    said = tried.stderr.strip().splitlines()[-1:] or ["it took too long"]
+    return Unusable(why=f"`{PROGRAM}` does not work: {said[0]}", fix="switchboard doctor")
 
 
 def _ways(paths: Iterable[str], homes: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,51 @@
+"""A temporary folder of one process alone, where the system gives it none of its own."""
+
+import os
+import shutil
+import socket
+import tempfile
+
+from switchboard.procs.wrapped import Vigil
+
+_VARIABLES = ("TMPDIR", "TMP", "TEMP")
+
+
+class Scratch:
+    """There from before the start of a process to its end."""
+
+    def __init__(self) -> None:
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="switchboard-"))
+        self._is_used = False
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What tells a program of it."""
+        return dict.fromkeys(_VARIABLES, self.path)
+
+    def pass_on(self) -> Vigil:
+        self._is_used = True
+        return _ScratchUse(self.path)
+
+    def close(self) -> None:
+        if not self._is_used:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+class _ScratchUse:
+    """There is nothing to watch: what was not opened at the start stays closed."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        # Never to be read, as nobody can send to it: nobody has to look now and then.
+        self.handle: int | None = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach()
+        self.bell = None
+
+    def look(self) -> None:
+        """It can always go on."""
+
+    def close(self) -> None:
+        """The process has ended."""
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
+        shutil.rmtree(self._path, ignore_errors=True)

@@ -1,0 +1,164 @@
+"""What a server in the sandbox of macOS must not reach, judged by a reader of profiles of our own.
+
+That a Mac decides as this reader does is not shown: none runs these tests.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.den import Den
+from sandbox.seatbelt_rules import Rules
+from switchboard.procs.trial import Trial
+from switchboard.sandbox.denial import denial
+from switchboard.sandbox.probe import Unusable
+from switchboard.sandbox.roots import checked_roots
+from switchboard.sandbox.sandbox import Sandbox
+from switchboard.sandbox.seatbelt import (
+    PROGRAM,
+    look_at_seatbelt,
+    seatbelt_profile,
+    wrapped_in_seatbelt,
+)
+
+# The operation, whom it is about, and by what that is known.
+ESCAPES = (
+    # The environment of every other process of the user, and the table of them.
+    ("sysctl-read", "kern.procargs2", "sysctl"),
+    ("sysctl-read", "kern.proc.all", "sysctl"),
+    ("sysctl-read", "kern.proc.pid.1", "sysctl"),
+    ("sysctl-write", "kern.hostname", "sysctl"),
+    ("process-info-pidinfo", "others", "target"),
+    ("signal", "others", "target"),
+    # Secrets that the system keeps, by its service and by its files.
+    ("mach-lookup", "com.apple.SecurityServer", "global"),
+    ("mach-lookup", "com.apple.securityd.xpc", "global"),
+    ("file-read-data", "/Library/Keychains/System.keychain", "path"),
+    ("file-read-data", "/private/var/db/SystemKey", "path"),
+    # Programs that would run something outside.
+    ("mach-lookup", "com.apple.coreservices.launchservicesd", "global"),
+    ("mach-lookup", "com.apple.pasteboard.1", "global"),
+    ("appleevent-send", "", "path"),
+    ("iokit-open", "", "path"),
+    # Temporary files of others, and other disks.
+    ("file-read-data", "/private/tmp/of-another", "path"),
+    ("file-write-create", "/private/tmp/new", "path"),
+    ("file-read-data", "/private/var/folders/zz/T/of-another", "path"),
+    ("file-write-create", "/private/var/folders/zz/T/new", "path"),
+    ("file-read-data", "/Volumes/Backup/secret", "path"),
+    # The machine.
+    ("file-write-create", "/usr/local/bin/git", "path"),
+    ("file-write-create", "/Library/LaunchDaemons/x.plist", "path"),
+    ("network-outbound", "unix-socket", "remote"),
+    ("network-outbound", "ip", "remote"),
+    ("network-bind", "ip", "remote"),
+)
+
+
+def rules_of(den: Den, **more: Any) -> Rules:
+    confinement = den.confinement(**more)
+    profile = seatbelt_profile(checked_roots(confinement, "/bin/sh"), confinement)
+    return Rules(profile.text, profile.parameters)
+
+
+@pytest.mark.parametrize(("operation", "subject", "kind"), ESCAPES)
+def test_no_escape_is_allowed(den: Den, operation: str, subject: str, kind: str) -> None:
+    assert not rules_of(den).allows(operation, subject, kind)
+
+
+def test_the_home_is_closed_but_for_what_is_opened(den: Den) -> None:
+    (den.workspace / ".env").touch()
+    rules = rules_of(den)
+    home, work = os.path.realpath(den.home), os.path.realpath(den.workspace)
+    for path in (".ssh/id_ed25519", "Library/Keychains/login.keychain-db", ".zshrc"):
+        assert not rules.allows("file-read-data", f"{home}/{path}")
+        assert not rules.allows("file-write-create", f"{home}/{path}")
+    assert rules.allows("file-read-data", f"{work}/code.py")
+    assert rules.allows("file-write-create", f"{work}/code.py")
+    assert not rules.allows("file-read-data", f"{work}/.env")
+
+
+def test_what_programs_need_is_allowed(den: Den) -> None:
+    rules = rules_of(den)
+    assert rules.allows("process-exec")
+    assert rules.allows("process-fork")
+    assert rules.allows("sysctl-read", "hw.ncpu", "sysctl")
+    assert rules.allows("sysctl-read", "hw.optional.arm.FEAT_CRC32", "sysctl")
+    assert rules.allows("file-read-data", "/usr/lib/libSystem.B.dylib")
+    assert rules.allows("file-read-data", "/private/var/db/timezone/zoneinfo/UTC")
+    assert rules.allows("file-write-data", "/dev/null")
+    assert rules.allows("signal", "same-sandbox", "target")
+
+
+def test_with_a_network_the_sockets_of_the_machine_stay_closed(den: Den) -> None:
+    rules = rules_of(den, allow_network=True)
+    assert rules.allows("network-outbound", "ip", "remote")
+    assert not rules.allows("network-outbound", "unix-socket", "remote")
+    assert not rules.allows("sysctl-read", "kern.procargs2", "sysctl")
+
+
+def test_a_program_has_a_temporary_folder_of_its_own(den: Den) -> None:
+    wrapped = wrapped_in_seatbelt(("/bin/sh", "-c", "true"), den.confinement(), {"A": "1"})
+    try:
+        own = wrapped.env["TMPDIR"]
+        assert wrapped.env == {"A": "1", "TMPDIR": own, "TMP": own, "TEMP": own}
+        assert Path(own).stat().st_mode & 0o777 == 0o700
+        given = dict(word[2:].split("=", 1) for word in wrapped.argv if word.startswith("-D"))
+        rules = Rules(wrapped.argv[2], given)
+        assert rules.allows("file-write-create", f"{own}/x")
+        assert rules.allows("file-read-data", f"{own}/x")
+        vigil = wrapped.release(os.getpid())
+        assert vigil is not None
+        vigil.close()
+        assert not Path(own).exists()
+    finally:
+        wrapped.close()
+
+
+@pytest.mark.parametrize(
+    ("trial", "why"),
+    [
+        (Trial(status=0), ""),
+        (Trial(status=71, stderr="sandbox_apply: Operation not permitted"), "itself in a sandbox"),
+        (Trial(status=1, stderr="no such profile"), "no such profile"),
+        (Trial(status=None), "too long"),
+    ],
+)
+def test_a_sandbox_is_tried_before_it_is_promised(trial: Trial, why: str) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def run(argv: tuple[str, ...], *, timeout_s: float) -> Trial:
+        asked.append(argv)
+        assert timeout_s < 60
+        return trial
+
+    found = look_at_seatbelt(run)
+    assert asked[0][0] == PROGRAM
+    assert (why in found.why) if found is not None else not why
+    told = Sandbox(system="Darwin", seatbelt=found or "seatbelt").look()
+    assert told == (found or "seatbelt")
+
+
+def test_without_the_program_there_is_no_sandbox() -> None:
+    """This machine is no Mac."""
+    told = Sandbox(system="Darwin").look()
+    assert isinstance(told, Unusable)
+    assert "is missing" in told.why
+
+
+@pytest.mark.parametrize(
+    ("line", "knob"),
+    [
+        ("touch: /opt/data/x: Operation not permitted", "writable_roots"),
+        ("PermissionError: [Errno 1] Operation not permitted: 'HOME/.netrc'", "read_roots"),
+        ("Error: EPERM: operation not permitted, open 'WORK/.env'", "read_env_files"),
+        ("curl: (6) nodename nor servname provided, or not known", "allow_network"),
+    ],
+)
+def test_a_refusal_is_told_with_the_key_that_opens_it(den: Den, line: str, knob: str) -> None:
+    said = line.replace("HOME", str(den.home)).replace("WORK", str(den.workspace))
+    fault = denial(1, said, den.confinement(), by_seatbelt=True)
+    assert fault is not None
+    assert fault.details["knob"] == knob
