@@ -244,7 +244,7 @@ def replace_file(
             while view:
                 view = view[os.write(handle, view) :]
             if durable:
-                os.fsync(handle)
+                _sync(handle)
         finally:
             os.close(handle)
         if last_look is not None:
@@ -263,9 +263,15 @@ def sync_folder(path: "str | os.PathLike[str]") -> None:
     """Bring the names in a folder to disk."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        _sync(handle)
     finally:
         os.close(handle)
+
+
+def _sync(handle: int) -> None:
+    from switchkit.platform.light import sync_file  # noqa: PLC0415 - few write for good
+
+    sync_file(handle)
 
 
 def _check_file(path: "str | os.PathLike[str]", found: os.stat_result) -> bool:

@@ -7,7 +7,7 @@ import os
 from errno import EAGAIN, ECONNREFUSED, ENOENT, ENOTDIR
 
 from switchkit.files import NotPrivate, check_private_socket
-from switchkit.platform.light import peer
+from switchkit.platform.light import REFUSED_IS_GONE, peer
 
 _ABSENT = frozenset({ENOENT, ENOTDIR, ECONNREFUSED})
 _OTHER_SIDE = "the other side of the socket"
@@ -58,17 +58,27 @@ def bind(path: str, sock: _socket.socket, backlog: int) -> None:
     os.rename(new, path)
 
 
-def is_abandoned(path: str) -> bool:
-    """Whether a socket is there and nobody listens behind it, nor ever will."""
+def is_abandoned(path: str, owner: int) -> bool:
+    """Whether a socket is there and the process that made it listens no more, nor ever will."""
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     sock.settimeout(0)
     try:
         sock.connect(path)
     except OSError as error:
-        return error.errno == ECONNREFUSED
+        return error.errno == ECONNREFUSED and (REFUSED_IS_GONE or not _is_running(owner))
     finally:
         sock.close()
     return False
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def check_peer_user(sock: _socket.socket) -> int:

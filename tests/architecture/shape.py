@@ -617,6 +617,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("platform/linux/files.py", "ctypes"): "most disks and most callers need none",
     ("platform/linux/files.py", "tempfile"): "only old kernels have no files without a place",
     ("platform/linux/streams.py", "select"): "only whoever sweeps asks",
+    ("files.py", "switchkit.platform.light.sync_file"): "few write for good",
+    ("platform/light.py", "fcntl"): "only macOS needs it, and the shim loads the rest",
     ("processes.py", "signal.SIGKILL"): "as above",
     ("processes.py", "signal.SIGSTOP"): "as above",
     ("processes.py", "signal.SIGCONT"): "as above",

@@ -16,6 +16,7 @@ from switchboard.audit.chain import Tip
 from switchboard.audit.key import AuditKey
 from switchboard.audit.paths import AuditPaths
 from switchkit.files import open_private
+from switchkit.platform.light import sync_file
 
 # One sector: written whole or not at all, also when the power goes.
 _BYTES = 512
@@ -78,7 +79,7 @@ class HeadFile:
     def sync(self) -> None:
         """Bring it to disk."""
         if self._handle is not None:
-            os.fsync(self._handle)
+            sync_file(self._handle)
 
 
 def read_head(paths: AuditPaths) -> Head | None:

@@ -119,7 +119,7 @@ def draining_daemons(places: DaemonPlaces) -> list[DaemonClient]:
 
 
 def _swept(path: str) -> bool:
-    if not is_abandoned(path):
+    if not is_abandoned(path, DaemonPlaces.side_owner(path)):
         return False
     with contextlib.suppress(OSError):
         os.unlink(path)

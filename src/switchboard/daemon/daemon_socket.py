@@ -64,7 +64,7 @@ class DaemonSocket:
     def _sweep(self) -> None:
         """Remove what draining daemons that were killed have left behind."""
         for path in self._places.side_sockets():
-            if is_abandoned(path):
+            if is_abandoned(path, self._places.side_owner(path)):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
 

@@ -41,6 +41,11 @@ class DaemonPlaces:
         """Where commands reach a daemon that takes no more clients."""
         return os.path.join(self.folder, f"{self._stem}.{pid}{_SUFFIX}")
 
+    @staticmethod
+    def side_owner(path: str) -> int:
+        """The process of the daemon that made such a socket."""
+        return int(path.removesuffix(_SUFFIX).rpartition(".")[2])
+
     def side_sockets(self) -> "list[str]":
         """Those that are there, of daemons that are still draining or were killed meanwhile."""
         try:

@@ -15,6 +15,9 @@ _XUCRED_BYTES = 76
 # Linux: `struct ucred`.
 _UCRED_BYTES = 12
 _MOST_AT_ONCE = 64 * 1024
+# Whether a socket that refuses has nobody behind it. On macOS so does one where too many wait.
+REFUSED_IS_GONE = sys.platform != "darwin"
+_F_FULLFSYNC = 51
 
 
 def peer(sock: _socket.socket) -> "tuple[int, int]":
@@ -62,6 +65,22 @@ def processor_time(pid: int) -> "int | None":
     finally:
         os.close(file)
     return int(words[11]) + int(words[12])
+
+
+def sync_file(handle: int) -> None:
+    """Bring a file, or the names in a folder, to the disk itself. Raises `OSError`."""
+    if sys.platform == "darwin":
+        # Without this the disk is told, and may lose it with the power.
+        import fcntl  # noqa: PLC0415
+
+        try:
+            fcntl.fcntl(handle, _F_FULLFSYNC)
+        except OSError:
+            # A disk in the network has no such call.
+            pass
+        else:
+            return
+    os.fsync(handle)
 
 
 def wake_pipe() -> "tuple[int, int]":

@@ -1,0 +1,122 @@
+"""What is promised on each system, as data: no text says more than this table.
+
+`proved` is shown by tests on that system, `simulated` on Linux over a double of the other kernel,
+`unproven` is built from documentation alone, `weaker` holds less, `absent` is not there.
+"""
+
+from typing import Literal, NamedTuple
+
+Standing = Literal["proved", "simulated", "unproven", "weaker", "absent"]
+
+
+class Promise(NamedTuple):
+    """One promise: how it stands on Linux and on macOS, and what is less there."""
+
+    what: str
+    linux: Standing
+    macos: Standing
+    less: str
+
+
+PROMISES = (
+    Promise(
+        "A client cannot approve what it asked for itself",
+        "proved",
+        "simulated",
+        "Below a process that the system hides (`hidepid`) nobody approves by a command.",
+    ),
+    Promise(
+        "A signal reaches exactly the process that is meant",
+        "proved",
+        "weaker",
+        "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
+        "before.",
+    ),
+    Promise(
+        "Nothing that was started survives its end",
+        "proved",
+        "weaker",
+        "On macOS nobody adopts orphans: a program of the system that leaves its session and "
+        "loses its parent before it was seen stays.",
+    ),
+    Promise(
+        "A run whose record is lost is found again",
+        "proved",
+        "weaker",
+        "macOS hides the variables of its own programs (`/bin/sh`), by which they are known.",
+    ),
+    Promise(
+        "Who holds a port is told",
+        "proved",
+        "simulated",
+        "On macOS of this user's processes; others show by binding alone.",
+    ),
+    Promise(
+        "A port that somebody listens on is never taken for free",
+        "proved",
+        "simulated",
+        "By the rules of each kernel; those of macOS are played by a double.",
+    ),
+    Promise(
+        "A session goes on when its daemon ends",
+        "proved",
+        "simulated",
+        "Without `memfd` its ledger is a file without a name in the folder of the socket.",
+    ),
+    Promise(
+        "Confined servers reach what was opened, and nothing else",
+        "proved",
+        "unproven",
+        "On macOS paths and network only: no limits, no chosen hosts (`egress`), no features, and "
+        "none inside another sandbox. Where Linux has no user namespaces they are left out.",
+    ),
+    Promise(
+        "Limits of a server",
+        "proved",
+        "absent",
+        "macOS lets a process set its own limits alone.",
+    ),
+    Promise(
+        "What is on disk is on disk",
+        "proved",
+        "unproven",
+        "By `F_FULLFSYNC` on macOS, which takes milliseconds.",
+    ),
+    Promise(
+        "Large folders of a worktree share their blocks",
+        "proved",
+        "unproven",
+        "By `clonefile` on macOS; where the disk cannot, they are left out.",
+    ),
+    Promise(
+        "Logs of running services stay bounded",
+        "proved",
+        "unproven",
+        "By holes in files; on a disk without them a log grows until its service starts again.",
+    ),
+    Promise(
+        "A path has one spelling, as a fence and as a key",
+        "proved",
+        "weaker",
+        "macOS takes `Work` for `work`; fences and records compare what was written.",
+    ),
+    Promise(
+        "An answer counts as delivered when the client has read it",
+        "proved",
+        "weaker",
+        "On macOS when it was written.",
+    ),
+    Promise(
+        "Names under `*.localhost` lead to services",
+        "proved",
+        "weaker",
+        "Before macOS 26 in browsers only.",
+    ),
+)
+
+
+def as_markdown() -> str:
+    """The table as the page shows it."""
+    rows = [f"| {each.what} | {each.linux} | {each.macos} | {each.less} |" for each in PROMISES]
+    head = ["| promise | Linux | macOS | what is less |", "|---|---|---|---|"]
+    return "\n".join((*head, *rows)) + "\n"
