@@ -104,8 +104,8 @@ def reading(name: str, folder: Path, url: str, more: Path | None) -> Reading:
     for way, host in (("auto", "bench"), *HOSTS.items()):
         setting = "auto" if way == "auto" else "summary"
         with suite(*prepared(), introspection=setting, host=host) as (talk, tool):
-            asked = {"name": tool, "arguments": {"action": "introspect"}}
-            introspections[way] = read_of(talk.ask("tools/call", asked))
+            wanted = {"name": tool, "arguments": {"action": "introspect"}}
+            introspections[way] = read_of(talk.ask("tools/call", wanted))
     return Reading(
         name=name,
         calls=len(asked),
