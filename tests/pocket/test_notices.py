@@ -29,7 +29,7 @@ async def test_a_webhook_is_told_what_asks_and_no_value_of_an_argument(
 ) -> None:
     with receiver() as (url, received):
         told_by(workspace, f"webhook:{url}/hook-canary")
-        async with waiting_call(workspace, "says", "text=the-canary-value") as (question, _):
+        async with waiting_call(workspace, "says", "text=unspoken-value") as (question, _):
             message = await received.wait()
             await deny(workspace, question)
     assert message["id"] == question
@@ -38,7 +38,7 @@ async def test_a_webhook_is_told_what_asks_and_no_value_of_an_argument(
     assert 0 <= message["age_s"] < PATIENCE
     assert 0 < message["expires_in_s"] <= 120
     assert "says" in message["title"]
-    assert "canary-value" not in json.dumps(message)
+    assert "unspoken-value" not in json.dumps(message)
     # Nobody listens for a phone, so there is nothing to press.
     assert not {"answer", "deny", "detail"} & message.keys()
     assert "hook-canary" not in log_of(workspace)

@@ -57,9 +57,9 @@ async def test_the_links_of_a_notification_lead_to_one_question_and_two_answers(
     with receiver() as (url, received):
         told_by(workspace, f"ntfy:{url}/topic")
         async with phone_page(workspace) as page, phone(page) as own:
-            async with waiting_call(workspace, "says", "text=the-canary") as (_, process):
+            async with waiting_call(workspace, "says", "text=unspoken-value") as (_, process):
                 message = await received.wait()
-                assert "canary" not in str(message)
+                assert "unspoken-value" not in str(message)
                 links = {each["label"]: each["url"] for each in message["actions"]}
                 assert links.keys() == {"Answer", "Deny"}
                 assert links["Answer"].startswith(page.url)
@@ -70,7 +70,7 @@ async def test_the_links_of_a_notification_lead_to_one_question_and_two_answers(
                 assert brief["tool"] == "says"
                 assert not {"digest", "arguments", "prompt", "yes", "no"} & brief.keys()
                 whole = (await own.signed("look", yes, token=yes)).json()
-                assert "the-canary" in whole["arguments"]
+                assert "unspoken-value" in whole["arguments"]
                 answer = await own.answer(yes, whole["digest"])
                 assert answer.status_code == 200, answer.text
             assert process.returncode == 0
