@@ -104,7 +104,7 @@ def test_programs_of_one_folder_are_one_finding(
     workspace: Workspace, shells: tuple[Path, Path]
 ) -> None:
     names = ("notes-server", "files-server")
-    servers = {name: {"command": name, "args": []} for name in names}
+    servers: Json = {name: {"command": name, "args": []} for name in names}
     for name in names:
         _program(shells[0], name, *child_command("echo_child", "notes"))
     workspace.mcp_json(servers, scope="home")

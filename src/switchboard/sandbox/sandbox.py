@@ -148,10 +148,7 @@ class Sandbox:
             raise refusal.fault()
         if self._system == _MAC:
             wrapped = wrapped_in_seatbelt(argv, policy, env)
-            return replace(
-                _explained(wrapped, policy),
-                explain=lambda status, said: denial(status, said, policy, by_seatbelt=True),
-            )
+            return _explained(wrapped, policy, by_seatbelt=True)
         found = self._found(policy.fallback)
         # It may have gone since.
         if isinstance(found, Unusable):
@@ -187,13 +184,15 @@ def _explained(
     policy: SandboxPolicy,
     outlet: Outlet | None = None,
     group: ChildGroup | None = None,
+    *,
+    by_seatbelt: bool = False,
 ) -> Wrapped:
     def explain(status: int, said: str) -> Fault | None:
         if group is not None and status and group.is_short_of_memory:
             return beyond_limits(status, said)
         if outlet is not None and status and (refused := outlet.refused()) is not None:
             return refused
-        return denial(status, said, policy)
+        return denial(status, said, policy, by_seatbelt=by_seatbelt)
 
     appeared = None if policy.only_reads else _appearing_in(policy.cwd)
     return replace(wrapped, explain=explain, appeared=appeared, group=group)

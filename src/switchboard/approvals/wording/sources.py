@@ -6,7 +6,7 @@ to its source says which of it nobody but the client has written.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from switchboard.approvals.differences import difference
 from switchboard.approvals.wording.arguments import compact, shown_arguments
@@ -72,5 +72,5 @@ def _difference(borrowed: Borrowed, arguments: Any, by_value: Redact) -> tuple[s
 
 def _at(arguments: Any, place: tuple[str | int, ...]) -> Any:
     for step in place:
-        arguments = cast("Any", arguments)[step]
+        arguments = arguments[step]
     return arguments
