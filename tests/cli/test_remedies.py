@@ -39,8 +39,11 @@ _FILLED = {
     "agents show …": "agents show nobody",
     "approvals approve …": "approvals approve k3f9x2mq",
     "approvals approve … --yes": "approvals approve k3f9x2mq --yes",
+    "approvals devices ID --remove": "approvals devices k3f9x2mq --remove",
+    "approvals devices … --remove": "approvals devices k3f9x2mq --remove",
     "approvals rules … --remove": "approvals rules k3f9x2mq --remove",
     "approvals show …": "approvals show k3f9x2mq",
+    "approvals …": "approvals rules",
     "approvals … …": "approvals show k3f9x2mq",
     "audit show …": "audit show 1",
     "audit verify --expect …": f"audit verify --expect 1:{'0' * 64}",
@@ -61,6 +64,7 @@ _FILLED = {
     "mcp auth … … --account …": "mcp auth logout docs --account work",
     "login …": "login docs --no-browser",
     "result …": "result 0123456789-1",
+    "runs reply …": "runs reply r-01 hello",
     "runs reply … TEXT": "runs reply r-01 hello",
     "runs show …": "runs show r-01",
     "runs … ……": "runs show r-01",
@@ -80,10 +84,14 @@ _FILLED = {
 }
 # They go on until somebody ends them, and have tests of their own.
 _STAYING = {
+    "approvals serve --listen 192.168.1.20",
+    "approvals serve --listen ADDRESS",
+    "approvals serve --listen … --pair",
     "approvals watch",
     "calls --follow",
     "daemon run",
     "events --follow",
+    "serve --http",
     "serve --http --port NUMBER",
     "serve --http --… …",
     "watch … --path DIR",
@@ -91,7 +99,9 @@ _STAYING = {
 
 
 _NO_ID = "nothing with the id `k3f9x2mq` waits"
+_NO_DEVICE = "no device has the id `k3f9x2mq`"
 _NO_AGENT = "there is no agent `nobody`"
+_NO_REPLY = "no server and no suite is named `run_reply`"
 _NO_RUN = "there is no run `r-01`"
 _NO_WORKSPACE_SERVER = "this workspace brings nothing along that needs trust"
 _NO_DAEMON = "switchboard daemon start"
@@ -104,12 +114,16 @@ _ABOUT_NOTHING = {
     "agents show …": _NO_AGENT,
     "approvals approve …": _NO_ID,
     "approvals approve … --yes": _NO_ID,
+    "approvals devices ID --remove": _NO_DEVICE,
+    "approvals devices … --remove": _NO_DEVICE,
     "approvals rules … --remove": "there is no rule with the id `k3f9x2mq`",
     "approvals show …": _NO_ID,
     "approvals … …": _NO_ID,
     "audit show …": "no record of `1`",
     "audit verify --expect …": "",
     "daemon logs": _NO_DAEMON,
+    "doctor --db": "set SWITCHBOARD_TOKEN",
+    "events --json": _NO_DAEMON,
     "egress NAME --forget …": "nothing was decided about",
     "introspect SUITE --… …": "always looks at the folder",
     "login …": "cannot be reached",
@@ -118,7 +132,8 @@ _ABOUT_NOTHING = {
     "mcp auth … … --account …": "has no account `work`",
     "restart … --force": _NO_DAEMON,
     "result …": "nothing is kept of a call",
-    "runs reply … TEXT": "no server and no suite is named `run_reply`",
+    "runs reply …": _NO_REPLY,
+    "runs reply … TEXT": _NO_REPLY,
     "runs show …": _NO_RUN,
     "runs … ……": _NO_RUN,
     "tokens --session …": "the audit log has no call of a session",
