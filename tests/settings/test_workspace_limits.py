@@ -5,11 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from settings.ground import Ground
+from support.requirements import attack
 from switchboard.children.exposure import SuiteSettings
 from switchboard.config.keys import Field, Section
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Whole
+from switchboard.core.catalog.visibility import Visibility
 from switchboard.core.origins import Scope
 from switchboard.settings.workspace_limits import admitted
 
@@ -124,3 +126,38 @@ def test_a_workspace_does_not_choose_where_logs_are_written(ground: Ground, line
     (warning,) = settings.warnings
     assert "only its user" in warning.message
     assert "of your home" in warning.hint
+
+
+@attack("T90")
+@pytest.mark.parametrize(
+    ("of_the_home", "of_the_workspace", "left"),
+    [
+        ("read_?", "read_*", ()),
+        ("a*]", "a[!x]", ("a[!x]",)),
+        ("[ab]_one", "?_one", ()),
+        ("read_*", "read_a*", ("read_a*",)),
+        ("read_*", "*", ()),
+    ],
+)
+def test_a_pattern_of_a_workspace_allows_no_more_than_that_of_the_home(
+    ground: Ground, of_the_home: str, of_the_workspace: str, left: tuple[str, ...]
+) -> None:
+    ground.put(ground.home / "mcp.json", {"mcpServers": {"github": {"command": "gh"}}})
+    allowed = {"suites": {"github": {"expose": {"allow": [of_the_home]}}}}
+    ground.put(ground.home / "switchboard.config.json", allowed)
+    _suites(ground, {"expose": {"allow": [of_the_workspace]}})
+    suite = ground.load(trusted=False).suites["github"]
+    assert suite.allow == left
+    # And what is left allows only what both of them do.
+    shown = Visibility(suite.allow)
+    assert not any(map(shown.shows, ("read_everything", "ay", "c_one")))
+
+
+def test_a_denial_knows_the_signs_of_shells(ground: Ground) -> None:
+    ground.put(ground.home / "mcp.json", {"mcpServers": {"github": {"command": "gh"}}})
+    _suites(ground, {"expose": {"deny": ["drop_?", "[kr]m"]}})
+    shown = Visibility(None, ground.load(trusted=False).suites["github"].deny)
+    assert [name for name in ("drop_a", "drop_ab", "rm", "km", "tm") if shown.shows(name)] == [
+        "drop_ab",
+        "tm",
+    ]

@@ -1,7 +1,6 @@
 """A workspace may hide more than its user does, but never show or open what its user did not."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from switchboard.config.keys import Section
 from switchboard.config.layers import Layer, MergedLayers
 from switchboard.config.problems import Problem
 from switchboard.config.strict import Items, Truth
+from switchboard.core.catalog.visibility import fits
 from switchboard.core.origins import Scope
 from switchboard.settings.sections import Timeouts
 from switchboard.settings.server_fields import SANDBOX, SUITE
@@ -73,9 +73,7 @@ def narrow(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         ]
     if "allow" in below and "allow" in above:
         joined["allow"] = [
-            name
-            for name in above["allow"]
-            if any(name == known or fnmatchcase(name, known) for known in below["allow"])
+            name for name in above["allow"] if any(fits(name, known) for known in below["allow"])
         ]
     return joined
 

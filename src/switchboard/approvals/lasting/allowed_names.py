@@ -7,9 +7,10 @@ stands in quotation marks, as in a question: `"a.b".c` is the tool `c` of the se
 """
 
 import re
-from fnmatch import fnmatchcase
 
 from msgspec import Struct
+
+from switchboard.core.catalog.visibility import fits
 
 _PARTS = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<plain>[^.]*))\.(?P<tool>.*)', re.DOTALL)
 
@@ -31,13 +32,8 @@ class AllowedName(Struct, frozen=True):
 
     def is_server(self, name: str) -> bool:
         """Whether it means this server."""
-        return _fits(name, self.server)
+        return fits(name, self.server)
 
     def covers(self, server: str, tool: str) -> bool:
         """Whether it means this tool of this server."""
-        return _fits(server, self.server) and _fits(tool, self.tool)
-
-
-def _fits(name: str, pattern: str) -> bool:
-    # Only `*` is special: a server may well be named `a[1]`, and is not to lend its rule to `a1`.
-    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+        return fits(server, self.server) and fits(tool, self.tool)

@@ -5,10 +5,19 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 
+def fits(name: str, pattern: str) -> bool:
+    """Whether a pattern that allows something means this name. Only `*` is special in it.
+
+    A server may well be named `a[1]`, and is not to lend its rule to `a1`. And a pattern that fits
+    another allows no more than that one does.
+    """
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
 class Visibility(Struct, frozen=True):
     """Allow and deny lists; `*` stands for any characters. Without an allow list all are shown.
 
-    What is denied is denied in capitals too.
+    What is denied is denied in capitals too, and by `?` and `[…]` as shells know them.
     """
 
     allow: tuple[str, ...] | None = None
@@ -22,7 +31,7 @@ class Visibility(Struct, frozen=True):
         folded = name.strip().casefold()
         if any(fnmatchcase(folded, pattern.casefold()) for pattern in self.deny):
             return False
-        return self.allow is None or any(fnmatchcase(name, pattern) for pattern in self.allow)
+        return self.allow is None or any(fits(name, pattern) for pattern in self.allow)
 
     @property
     def is_open(self) -> bool:
