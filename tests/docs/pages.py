@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from support.workspace import CHECKOUT
 
+# How two blocks begin that show the same tools, with the lines of known ones and without.
+KNOWN = "call_read_only_tool   `call_tool` for tools that only read. Known"
+LEAN = "call_read_only_tool   `call_tool` for tools that only read.\n"
 _BLOCK = re.compile(
     r"^(?:(?P<indent> *)<!-- (?P<note>[^\n]*) -->\n)?^(?P<more> *)```(?P<language>\w*)\n"
     r"(?P<text>.*?)^(?P=more)```$",

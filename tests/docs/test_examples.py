@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from cli.commands import report_of
-from docs.pages import Block, blocks_of, every_block, pages
+from docs.pages import KNOWN, LEAN, Block, blocks_of, every_block, pages
 from docs.story import Story
 from hosts.real import ALONE, ENV
 from support.hosts import codex_program
@@ -48,7 +48,8 @@ _OTHER = {
     ("docs/cli.md", "switchboard COMMAND"): "the form of all commands, not one of them",
     ("docs/commands.md", '"_meta": '): "test_requests",
     ("docs/daemon.md", '{"action": '): "test_requests",
-    ("docs/find.md", "call_read_only_tool"): "test_words",
+    ("docs/find.md", KNOWN): "test_words",
+    ("docs/find.md", LEAN): "test_words",
     ("docs/find.md", "github.create_issue"): "test_words",
     ("docs/find.md", "Not searched"): "test_words",
     ("docs/login.md", "$ switchboard mcp auth login notes"): "test_logging_in",

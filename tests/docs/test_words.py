@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from approvals.ground import a_tool
-from docs.pages import Block, blocks_of
+from docs.pages import KNOWN, LEAN, Block, blocks_of
 from docs.story import Story, in_order
 from support.mcp_stdio import talking_to
 from support.workspace import CHECKOUT, NODE_MODULES, SCRIPTS, child_command, server
@@ -37,9 +37,13 @@ _WORDS = {
         "src/switchboard/approvals",
         ["DESTROYS", "no sandbox", "leaves the workspace", "switchboard approvals show"],
     ),
-    ("docs/find.md", "call_read_only_tool"): (
+    ("docs/find.md", KNOWN): (
         "src/switchboard",
         ["for tools that only read.", "Known already:", "Find tools by what they do, one step of"],
+    ),
+    ("docs/find.md", LEAN): (
+        "src/switchboard",
+        ["for tools that only read.", "Call a tool that", "Answers signatures"],
     ),
     ("docs/find.md", "Not searched"): (
         "src/switchboard",
@@ -91,7 +95,7 @@ async def test_the_signatures_of_known_tools_are_those_of_the_real_servers(tmp_p
             await client.initialize()
             for tool in (await client.tools()).values():
                 known.add(signature(f"{name}.{tool['name']}", tool["inputSchema"]))
-    shown = re.findall(r"\w+\.\w+\(.*\)$", the("docs/find.md", "call_read").text, re.MULTILINE)
+    shown = re.findall(r"\w+\.\w+\(.*\)$", the("docs/find.md", KNOWN).text, re.MULTILINE)
     assert len(shown) > len(_SERVERS)
     assert [each for each in shown if each not in known] == []
 
