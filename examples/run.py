@@ -2,7 +2,7 @@
 
 It trusts the example's servers, counts what their suites save, talks to `switchboard mcp` as a
 client does, and leaves a Streamable HTTP endpoint and the page running until Ctrl-C. Everything
-that it writes lies in `.run/`, or where `EXAMPLE_STATE` says.
+that it writes lies in `~/.cache/switchboard-example`, or where `EXAMPLE_STATE` says.
 """
 
 import argparse
@@ -22,7 +22,8 @@ from typing import Any, NoReturn
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 WORKSPACE = CHECKOUT / "examples" / "workspace"
-STATE = Path(os.environ.get("EXAMPLE_STATE") or CHECKOUT / ".run" / "example")
+# Not in the folder that the example lies in: a repository must not choose what is trusted.
+STATE = Path(os.environ.get("EXAMPLE_STATE") or Path.home() / ".cache" / "switchboard-example")
 PROGRAM = Path(sys.prefix) / "bin" / "switchboard"
 LOOPBACK = "127.0.0.1"
 PREFERRED_PORT = 8081
@@ -301,8 +302,10 @@ def home() -> Path:
 def environment(**more: str) -> dict[str, str]:
     """Our own, with the example's notes beside its other state."""
     ours = {key: value for key, value in os.environ.items() if key != TOKEN_VARIABLE}
-    # The example's `python3` is the one that runs us, which is new enough.
-    ours["PATH"] = os.pathsep.join((str(PROGRAM.parent), os.environ.get("PATH", "")))
+    # The example's `python3` is the one that ours was made from, which is new enough. What lies in
+    # this folder, as ours does, would be a part of what is trusted.
+    python = Path(sys.base_prefix) / "bin"
+    ours["PATH"] = os.pathsep.join((str(python), os.environ.get("PATH", "")))
     # A demonstration leaves no daemon behind.
     ours["SWITCHBOARD_IN_PROCESS"] = "1"
     return {**ours, "NOTES_FILE": str(STATE / "notes.json"), **more}

@@ -43,7 +43,8 @@ def line_after(text: str, *marks: str) -> str:
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Give the environment of a demonstration that shares nothing with another one."""
-    return {**os.environ, "EXAMPLE_STATE": str(tmp_path_factory.mktemp("state"))}
+    others = {key: value for key, value in os.environ.items() if key != "EXAMPLE_STATE"}
+    return {**others, "HOME": str(tmp_path_factory.mktemp("home"))}
 
 
 @pytest.fixture(scope="module")
