@@ -3,10 +3,14 @@
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from switchkit.files import make_folder, make_private_file
+
+# Between two tries to make a file one that is written ahead of.
+_PAUSE_S = 0.005
 
 
 class SqliteFile:
@@ -96,7 +100,7 @@ def _connect(path: str, steps: Sequence[str], busy_s: float) -> sqlite3.Connecti
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None)
     connection.row_factory = sqlite3.Row
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection, busy_s)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -105,6 +109,24 @@ def _connect(path: str, steps: Sequence[str], busy_s: float) -> sqlite3.Connecti
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Keep changes in a file beside it. Of several that make a file at once, all but one wait.
+
+    For this change alone SQLite itself waits for nobody.
+    """
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _prepare(connection: sqlite3.Connection, steps: Sequence[str]) -> None:
