@@ -3,6 +3,7 @@
 import contextlib
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from switchboard.approvals.heard import HeardChannel
@@ -26,6 +27,18 @@ from switchboard.core.questions import BY_CLIENT, USED, Answer, Approval, Asker,
 # Whose answer counts for a call that must ask: anybody's, only one that the client cannot give, or
 # nobody's, so that whatever would ask is refused.
 ApprovalChannel = Literal["any", "console", "none"]
+
+
+_MOST_JUDGEMENTS = 256
+
+
+class _Judgement(Struct, frozen=True):
+    """All that follows from a launch alone."""
+
+    risk: Risk
+    asks: bool
+    is_open_world: bool
+    subject: Subject
 
 
 class ApprovalGate:
@@ -56,6 +69,8 @@ class ApprovalGate:
         self._rules = rules
         self._fallback = fallback
         self._channel = channel
+        # A server that runs on launches the very same with every call of a tool.
+        self._judgements: dict[Launch, _Judgement] = {}
         self._open = OpenQuestions(queue, trail, fallback, TaskSet() if tasks is None else tasks)
 
     async def __call__(self, call: Call, proceed: Next, /) -> Outcome:
@@ -72,16 +87,24 @@ class ApprovalGate:
             self._trust.drop(subject_of(launch))
             self._trail.held(call, launch, held.id)
             raise definition_changed(launch, held)
-        risk = assess(launch)
-        if asks(launch, risk):
-            call = await self._agreed(call, launch, risk)
-        if not is_open_world(launch):
+        judgement = self._judgements.get(launch) or self._judged(launch)
+        if judgement.asks:
+            call = await self._agreed(call, launch, judgement.risk)
+        if not judgement.is_open_world:
             return await self._overheard(call, launch, proceed)
         try:
             return await proceed(call)
         finally:
             # Errors carry the words of strangers as well as results do.
-            self._trust.taint(call.session, subject_of(launch))
+            self._trust.taint(call.session, judgement.subject)
+
+    def _judged(self, launch: Launch) -> "_Judgement":
+        risk = assess(launch)
+        judgement = _Judgement(risk, asks(launch, risk), is_open_world(launch), subject_of(launch))
+        if len(self._judgements) >= _MOST_JUDGEMENTS:
+            self._judgements.clear()
+        self._judgements[launch] = judgement
+        return judgement
 
     async def _overheard(self, call: Call, launch: Launch, proceed: Next) -> Outcome:
         """Run a tool whose results are its own words, and heed what it says beside them."""

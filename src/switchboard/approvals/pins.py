@@ -26,7 +26,12 @@ class Pins:
 
     def is_known(self, launch: Launch) -> bool:
         """Whether `check` would find nothing held, without asking the store."""
-        return not launch.is_foreign or _known_as(launch) in self._known
+        if not launch.is_foreign:
+            return True
+        if launch.account:
+            return _known_as(launch) in self._known
+        # The same in line: most servers have one account.
+        return (launch.tool, launch.server, launch.fingerprint) in self._known
 
     async def check(self, launch: Launch, client_pid: int = 0) -> Held | None:
         """Pin a definition at first sight. Gives what is held when it is not the pinned one.

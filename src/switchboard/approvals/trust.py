@@ -118,10 +118,14 @@ class TrustBook:
 
     def taint(self, session: Session, source: Subject) -> None:
         """The session has read what a stranger may have written."""
-        if not is_lasting(session):
+        taints = self._taints.get(session.id)
+        if taints is None:
+            if not is_lasting(session):
+                return
+            taints = self._taints[session.id] = set()
+        elif source in taints:
             return
-        taints = self._taints.setdefault(session.id, set())
-        if len(taints) >= _MOST_TAINTS and source not in taints:
+        if len(taints) >= _MOST_TAINTS:
             # More than anybody could know of: whoever reads so much trusts nothing.
             for subject in self._grants.pop(session.id, ()):
                 self._lapsed.setdefault(session.id, set()).add(subject)

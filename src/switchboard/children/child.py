@@ -23,6 +23,7 @@ from switchboard.children.schema import ServerEntry
 from switchboard.children.sharing.callers import Callers
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.calls.clock import Clock
+from switchboard.core.calls.launches import Launch
 from switchboard.core.channels.channel import Channel
 from switchboard.core.events import ChildSetApart
 from switchboard.core.faults import Fault
@@ -60,6 +61,8 @@ class Child:
         # one that it was alone with, which keeps this one.
         self.is_set_apart = False
         self.kept_for = ""
+        # What its tools launch, each with the running process whose definition was judged.
+        self.judged: dict[Launch, Launch] = {}
         self._open_link = open_link
         self.connection = Connection(
             entry, self._requests, limits=limits, open_link=self._open, events=events, is_own=is_own
@@ -89,6 +92,7 @@ class Child:
         return link
 
     def _started(self, link: Link) -> None:
+        self.judged.clear()
         self.conversation.begin(link)
         self._subscriptions.begin(link, self.connection.greeting)
         self.listings.begin()
@@ -111,7 +115,8 @@ class Child:
 
         For whoever is about to ask a person: nobody should agree to what cannot be done.
         """
-        self.conversation.refusals.check(_call_params(name, arguments))
+        if self.conversation.refusals.known:
+            self.conversation.refusals.check(_call_params(name, arguments))
 
     async def tools_now(self, channel: Channel | None = None) -> ToolListing:
         """Its tools as the process lists them that a call would reach; it is started for that."""

@@ -162,14 +162,16 @@ class Connection:
     def ready_link(self) -> Link | None:
         """The link, where nothing has to be looked at before it is used."""
         link = self.link
-        return link if link is None or (link.secrets is None and self.back_offs.is_calm) else None
+        return (
+            link if link is None or (link.secrets is None and not self.back_offs.callers) else None
+        )
 
     async def ready(self, caller: str = "") -> Link:
         """The link to the child; whoever comes first starts it, the rest wait with them.
 
         A session whose calls keep ending it waits, also where another has started it since.
         """
-        if self.link is None or not self.back_offs.is_calm:
+        if self.link is None or self.back_offs.callers:
             await self.back_offs.wait_out(caller, self.entry.name, self.last_fault)
         while (link := self.link) is not None:
             if link.secrets is None or not await self._is_outdated(link, link.secrets):

@@ -193,7 +193,7 @@ class Conversation:
             raise
         else:
             audience.answers += 1
-            if channel is not None and not self._connection.back_offs.is_calm:
+            if channel is not None and self._connection.back_offs.callers:
                 self._connection.back_offs.answered(channel.holder)
             return result
         finally:

@@ -12,24 +12,23 @@ class KnownRefusals:
     """What a server has said of calls, by their very bytes: other arguments may need less."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, ScopeMissing] = {}
+        # Read by every call: nearly always there is none.
+        self.known: dict[bytes, ScopeMissing] = {}
 
     def note(self, params: Parts, fault: ScopeMissing) -> None:
         """It was refused just now."""
-        if len(self._known) >= _MOST_KEPT:
-            self._known.clear()
-        self._known[_digest(params)] = fault
+        if len(self.known) >= _MOST_KEPT:
+            self.known.clear()
+        self.known[_digest(params)] = fault
 
     def check(self, params: Parts) -> None:
         """Raises a fault where the same call was refused, and nobody has logged in since."""
-        if not self._known:
-            return
         digest = _digest(params)
-        known = self._known.get(digest)
+        known = self.known.get(digest)
         if known is None:
             return
         if not known.still_holds():
-            del self._known[digest]
+            del self.known[digest]
             return
         raise Fault(known.code, known.reason, known.message, hint=known.hint)
 

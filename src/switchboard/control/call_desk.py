@@ -93,7 +93,7 @@ async def calls_answer(book: CallBook, recent: Recent, request: CallsRequest) ->
 def _known(book: CallBook, recent: Recent) -> dict[str, CallStatus]:
     """The calls of this daemon. Who knows more of one comes later."""
     ended = {each.id: _status(each) for each in book.ended}
-    running = {each.id: _running(each) for each in book.under_way.values()}
+    running = {each.id: _running(each.clock.exact or each) for each in book.under_way.values()}
     return {**recent(), **ended, **running}
 
 

@@ -1,6 +1,7 @@
 """What the audit log remembers of one thing that happened. It holds no payload and no secret."""
 
 import os
+from functools import cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -188,9 +189,19 @@ class Verification(Struct, frozen=True, kw_only=True):
 
 def new_record(event: str, *, now: int | None = None, **more: Any) -> AuditRecord:
     """The record of an event: when it happened, and who we are. `now` is as `stamp` takes it."""
+    return _record(event, now, more)
+
+
+def _record(event: str, now: int | None, more: dict[str, Any]) -> AuditRecord:
+    principal, is_root = _whoever_writes()
+    more.setdefault("uid0", is_root)
+    return AuditRecord(ts=stamp(now), event=event, principal=principal, pid=os.getpid(), **more)
+
+
+@cache
+def _whoever_writes() -> tuple[str, bool]:
     user = this_user()
-    more.setdefault("uid0", user.is_root)
-    return AuditRecord(ts=stamp(now), event=event, principal=str(user), pid=os.getpid(), **more)
+    return str(user), user.is_root
 
 
 def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) -> AuditRecord:
@@ -220,7 +231,7 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
             "env_names": launch.env_names,
             "network": launch.network,
         }
-    return new_record(event, now=now, **{**about, **more})
+    return _record(event, now, about | more)
 
 
 def appeared_note(names: tuple[str, ...]) -> str:

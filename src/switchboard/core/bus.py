@@ -31,14 +31,20 @@ class EventBus:
         self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
         self._by_kind.clear()
 
+    def hears(self, kind: type[Event]) -> bool:
+        """Whether anybody wants events of a kind."""
+        hearers = self._by_kind.get(kind)
+        return bool(self._hearers(kind) if hearers is None else hearers)
+
+    def _hearers(self, kind: type[Event]) -> tuple[Subscriber, ...]:
+        hearers = tuple(each for each in self._subscribers if _hears(each, kind))
+        self._by_kind[kind] = hearers
+        return hearers
+
     def emit(self, event: Event, /) -> None:
         kind = type(event)
         hearers = self._by_kind.get(kind)
-        if hearers is None:
-            hearers = self._by_kind[kind] = tuple(
-                each for each in self._subscribers if _hears(each, kind)
-            )
-        for subscriber in hearers:
+        for subscriber in self._hearers(kind) if hearers is None else hearers:
             try:
                 subscriber(event)
             except Exception:  # noqa: BLE001 - a call must not fail because somebody watches it

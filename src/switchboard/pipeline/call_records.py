@@ -60,7 +60,11 @@ class CallRecords:
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
-        return self._record("tool.call.started", call, began, starts=True)
+        return self._record("tool.call.started", call, began, began)
+
+    def finished(self, call: Call, began: int, ended: int, ending: dict[str, Any]) -> AuditRecord:
+        """That a call has ended of whose beginning there is no record; see `ending_of`."""
+        return self._record("tool.call.finished", call, ended, began, **ending)
 
     def refused(self, call: Call, fault: Fault, now: int, times: CallTimes) -> AuditRecord:
         """That a gate did not let a call pass, so many nanoseconds after the epoch."""
@@ -84,10 +88,8 @@ class CallRecords:
         event: str,
         call: Call,
         now: int,
-        *,
-        starts: bool = False,
-        status: str = "",
-        reason: str = "",
+        began: int | None = None,
+        /,
         **more: Any,
     ) -> AuditRecord:
         tool, session, agreed = call.tool, call.session, call.approval
@@ -102,8 +104,8 @@ class CallRecords:
                 channel=agreed.channel,
                 digest=agreed.digest,
             )
-        if starts:
-            more["started"] = stamp(now)
+        if began is not None:
+            more["started"] = stamp(began)
             more.setdefault("approval", _NOT_REQUIRED)
             if call.launch is None:
                 # Our own code works where the session does.
@@ -114,8 +116,6 @@ class CallRecords:
             now=now,
             args_sha256=self._fingerprint(call.arguments),
             timeout_ms=None if limit is None else round(limit * 1000),
-            status=status,
-            reason=reason,
             side_effects=tool.effects.read_only is not True,
             args_shape=self._shape(call),
             **more,
@@ -148,8 +148,12 @@ class CallRecords:
         return " ".join(known)
 
 
-def finished(
-    begun: AuditRecord,
+def finished(begun: AuditRecord, ended: int, ending: dict[str, Any]) -> AuditRecord:
+    """That a call has ended: everything that its first record says, and how it went."""
+    return msgspec.structs.replace(begun, ts=stamp(ended), event="tool.call.finished", **ending)
+
+
+def ending_of(
     ended: int,
     status: str,
     *,
@@ -158,31 +162,24 @@ def finished(
     result_bytes: int | None = None,
     tokens: tuple[int, int] | None = None,
     times: CallTimes | None = None,
-) -> AuditRecord:
-    """That a call has ended: everything that its first record says, and how it went.
-
-    `tokens` are what a model wrote and read.
-    """
-    now = stamp(ended)
-    return msgspec.structs.replace(
-        begun,
-        ts=now,
-        event="tool.call.finished",
-        ended=now,
-        queue_ms=_ms(times.queue_s) if times else None,
-        work_ms=_ms(times.work_s) if times else None,
-        human_ms=_ms(times.human_s) if times else None,
-        status=status,
-        reason=reason,
-        bytes_result=result_bytes,
-        tokens_args=tokens[0] if tokens else None,
-        tokens_result=tokens[1] if tokens else None,
-        exit_status=figures.exit_status if figures else None,
-        bytes_stdout=figures.bytes_stdout if figures else None,
-        bytes_stderr=figures.bytes_stderr if figures else None,
-        redactions=figures.redactions if figures else None,
-        note=appeared_note(figures.appeared) if figures else "",
-    )
+) -> dict[str, Any]:
+    """What the record of a call says of its end. `tokens` are what a model wrote and read."""
+    ending: dict[str, Any] = {"ended": stamp(ended), "status": status, "reason": reason}
+    if result_bytes is not None:
+        ending["bytes_result"] = result_bytes
+    if tokens is not None:
+        ending["tokens_args"], ending["tokens_result"] = tokens
+    if times is not None:
+        ending["queue_ms"] = _ms(times.queue_s)
+        ending["work_ms"] = _ms(times.work_s)
+        ending["human_ms"] = _ms(times.human_s)
+    if figures is not None:
+        ending["exit_status"] = figures.exit_status
+        ending["bytes_stdout"] = figures.bytes_stdout
+        ending["bytes_stderr"] = figures.bytes_stderr
+        ending["redactions"] = figures.redactions
+        ending["note"] = appeared_note(figures.appeared)
+    return ending
 
 
 def _ms(seconds: float) -> int:

@@ -13,7 +13,6 @@ from switchboard.pipeline.gates.audit import AuditGates
 from switchboard.pipeline.gates.boundary import BoundaryGate
 from switchboard.pipeline.gates.deadline import DeadlineGate
 from switchboard.pipeline.gates.limits import LimitsGate
-from switchboard.pipeline.gates.naming import NamingGate
 from switchboard.pipeline.gates.narrowing import NarrowingGate
 from switchboard.pipeline.gates.placement import PlacementGate
 from switchboard.pipeline.gates.reading import ReadingGate
@@ -43,24 +42,20 @@ def build_road(
     log = AuditGates(audit) if audit is not None else None
     repeats, inheritance = receipts if receipts is not None else (None, None)
     results = _keeping(*kept) if kept is not None else None
-    known = [*([calls.under_way] if calls is not None else ())]
-    known += [log.known] if log is not None else []
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         BoundaryGate(events, hide, calls),
         # Around all that may refuse: the id that a client is told finds a record.
         *((log.ends,) if log is not None else ()),
-        # A tool that is not shown does not exist: nobody learns more of it by calling.
-        VisibilityGate(shown),
+        # A tool that is not shown does not exist: nobody learns more of it by calling. There is
+        # none where all are shown.
+        *(() if shown.is_open else (VisibilityGate(shown),)),
         # Before anything looks into the arguments they have the shape that the tool asks for.
         ArgumentsGate(),
         # From here on a suite call is the exact subtool with its own arguments.
         NarrowingGate(providers, events),
-        # Before and after it is placed: whatever refuses it, that tool was refused.
-        NamingGate(*known),
         # What will run, where. An approval shows this, so it comes before.
         PlacementGate(providers),
-        NamingGate(*known),
         # As the approval judges it, and before a person is asked in vain.
         ReadingGate(),
         # After it is known what will run: the same, sent again in the

@@ -35,8 +35,6 @@ class ReceiptGate:
 
     def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
         tool, book, channel = call.tool, self._book, call.channel
-        # As it is narrowed, for whoever looks what runs.
-        book.under_way[call.id] = call
         if (
             tool.effects.read_only is True
             or channel is None

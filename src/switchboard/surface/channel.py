@@ -53,7 +53,17 @@ class ClientChannel:
 
     __slots__ = (
         *("_ask", "_held", "_held_bytes", "_is_resting", "_patience_s", "_receipts", "_session"),
-        *("_shown", "clock", "decided", "declared", "log_level", "meta", "receipt", "request_id"),
+        *(
+            "_shown",
+            "clock",
+            "decided",
+            "declared",
+            "holder",
+            "log_level",
+            "meta",
+            "receipt",
+            "request_id",
+        ),
         *("sink", "timeout_s", "token"),
     )
 
@@ -72,6 +82,8 @@ class ClientChannel:
         request_id: MessageId = None,
     ) -> None:
         self._session = session
+        # Asked for several times by every call.
+        self.holder = session.holder
         self.request_id = request_id
         self.sink = sink
         self._ask = ask
@@ -99,10 +111,6 @@ class ClientChannel:
     @property
     def session_id(self) -> str:
         return self._session.id
-
-    @property
-    def holder(self) -> str:
-        return self._session.holder
 
     @property
     def session(self) -> Session:

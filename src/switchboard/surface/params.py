@@ -113,7 +113,8 @@ def params_from(raw: Raw) -> Params:
     # Some clients write `null` for parameters that they do not have.
     if raw in (ABSENT, _NULL):
         return _NO_PARAMS
-    _refuse_many(raw)
+    if len(memoryview(raw)) > SURELY_LITTLE:
+        _refuse_many(raw)
     try:
         return _read_params(raw)
     except msgspec.MsgspecError as error:
@@ -121,7 +122,7 @@ def params_from(raw: Raw) -> Params:
 
 
 def _refuse_many(raw: Raw) -> None:
-    if len(memoryview(raw)) > SURELY_LITTLE and has_many_texts(bytes(raw)):
+    if has_many_texts(bytes(raw)):
         raise RpcError(
             INVALID_PARAMS,
             f"the parameters hold more than {MOST_TEXTS:,} members or texts: "

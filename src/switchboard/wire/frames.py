@@ -71,8 +71,8 @@ class FrameReader:
         return self._line(data, start, messages)
 
     def _line(self, data: bytes, start: int, messages: list[bytes]) -> int:
-        end = _line_end(data, start)
-        if end < 0:
+        end = data.find(b"\n", start)
+        if end < 0 and (end := _line_end(data, start)) < 0:
             self._hold(data[start:])
             return len(data)
         if end - start > self._limit:

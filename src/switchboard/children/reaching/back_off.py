@@ -52,13 +52,9 @@ class BackOffs:
         self._clock = clock
         self._longest_s = longest_s
         self._child = BackOff(clock, longest_s=longest_s)
-        # By session, the one that failed last at the end.
-        self._callers: dict[str, BackOff] = {}
-
-    @property
-    def is_calm(self) -> bool:
-        """Whether no session has to leave a child alone that runs."""
-        return not self._callers
+        # By session, the one that failed last at the end: those that have to leave a child alone
+        # that runs. Read by every call.
+        self.callers: dict[str, BackOff] = {}
 
     def start_failed(self) -> None:
         """It could not be started: whoever asks meets that."""
@@ -71,33 +67,33 @@ class BackOffs:
         one makes a call for it, and no session can keep it from the rest by what it left behind.
         """
         for caller in callers:
-            back_off = self._callers.pop(caller, None)
+            back_off = self.callers.pop(caller, None)
             if back_off is None:
                 back_off = BackOff(self._clock, longest_s=self._longest_s)
             back_off.fail(lived_s=-back_off.wait_s())
-            self._callers[caller] = back_off
-        while len(self._callers) > _MOST_CALLERS:
-            del self._callers[next(iter(self._callers))]
+            self.callers[caller] = back_off
+        while len(self.callers) > _MOST_CALLERS:
+            del self.callers[next(iter(self.callers))]
         if not callers and not has_answered:
             self._child.fail(lived_s=lived_s)
 
     def answered(self, caller: str) -> None:
         """It answered this session, whose calls do not all end it then."""
-        self._callers.pop(caller, None)
+        self.callers.pop(caller, None)
 
     def leave(self, caller: str) -> None:
         """A session has ended."""
-        self._callers.pop(caller, None)
+        self.callers.pop(caller, None)
 
     async def wait_out(self, caller: str, name: str, last: Fault | None) -> None:
         """Wait until this session may have it. Raises a fault where that is long."""
-        self._callers = {
+        self.callers = {
             each: back_off
-            for each, back_off in self._callers.items()
+            for each, back_off in self.callers.items()
             if -back_off.wait_s() < _STEADY_S
         }
         back_off = max(
-            (self._child, self._callers.get(caller, self._child)), key=lambda each: each.wait_s()
+            (self._child, self.callers.get(caller, self._child)), key=lambda each: each.wait_s()
         )
         wait = back_off.wait_s()
         if wait > SHORT_WAIT_S:

@@ -10,7 +10,7 @@ _LATE_S = 2.0
 class Callers:
     """Knows whose a line is that a child prints. What cannot be told is nobody's."""
 
-    __slots__ = ("_ever", "_in_flight", "_last_used", "_now")
+    __slots__ = ("_ever", "_in_flight", "_last_used", "_now", "only")
 
     def __init__(self, in_flight: Callable[[], int], last_used: Callable[[], float]) -> None:
         """Told how many requests are open, and when the last was over by the clock of the loop."""
@@ -19,16 +19,17 @@ class Callers:
         self._ever: set[str] = set()
         # Those whose requests may be under way, or answered just now.
         self._now: set[str] = set()
+        # The only one of those; none before the first, or where there are several.
+        self.only: str | None = None
 
     def come(self, workspace: str) -> None:
-        """A session of a workspace is about to use it."""
-        if workspace in self._now and len(self._now) == 1:
-            return
+        """A session of a workspace is about to use it. Says nothing new of the only one."""
         quiet_s = asyncio.get_running_loop().time() - self._last_used()
         if not self._in_flight() and quiet_s > _LATE_S:
             self._now = set()
         self._now.add(workspace)
         self._ever.add(workspace)
+        self.only = workspace if len(self._now) == 1 else None
 
     def of_line(self) -> str:
         """The workspace that what is printed now is about; empty where that is not plain."""

@@ -96,7 +96,8 @@ class OwnChildren:
         owner = self._children.owner(session.id)
         child = self._children.child_by_key(self._key, self._entry, self.limits, owner)
         child.connection.client = session
-        child.callers.come(session.workspace)
+        if child.callers.only != session.workspace:
+            child.callers.come(session.workspace)
         return child
 
     shown_to = of
@@ -134,7 +135,8 @@ class SharedChild:
         if child.is_set_apart and session.id != child.kept_for and self._board.owner(session.id):
             return self._own.of(session)
         child.connection.client = session
-        child.callers.come(session.workspace)
+        if child.callers.only != session.workspace:
+            child.callers.come(session.workspace)
         return child
 
     shown_to = of

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from switchboard.core.loop.timers import EARLY_S
+
+if TYPE_CHECKING:
+    from switchboard.core.calls.call import Call
 
 
 class CallTimes(Struct, frozen=True, gc=False):
@@ -29,12 +32,16 @@ class Clock(Struct, eq=False):
     # The task that the call runs in, and whether a person has had it ended.
     owner: asyncio.Task[Any] | None = None
     is_stopped: bool = False
+    # The call itself, as exactly as it is known by now; nothing before and after its road.
+    exact: "Call | None" = None
     begun_at: float = 0.0
     # By the monotonic clock, which a loop rounds: when the work began; 0 before.
     worked_from: float = 0.0
     # How long the call has waited for persons, and for its turn since the work began.
     asked_s: float = 0.0
     queued_s: float = 0.0
+    # Where the time of the call went, once that was written down.
+    ended: CallTimes | None = None
     # Told when a person is asked before the work has begun.
     on_asked: Callable[[], None] | None = None
     # A timer of its own, once it has rung too early.

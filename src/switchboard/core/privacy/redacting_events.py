@@ -3,6 +3,7 @@
 The one place in front of everybody who is told: the log, followers of events, telemetry, clients.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -47,14 +48,23 @@ class DiscreetEvents:
     def __init__(self, events: Events, hide: Redact) -> None:
         self._events = events
         self._hide = hide
+        # As subscribers of a bus have it: what nobody hears needs no look.
+        self._hears: Callable[[type[Event]], bool] | None = getattr(events, "hears", None)
 
     def emit(self, event: Event, /) -> None:
-        for field in _WORDS.get(type(event), ()):
+        fields = _WORDS.get(type(event))
+        if fields is None:
+            self._events.emit(event)
+        elif self._hears is None or self._hears(type(event)):
+            self._events.emit(self._discreet(event, fields))
+
+    def _discreet(self, event: Event, fields: tuple[str, ...]) -> Event:
+        for field in fields:
             if words := getattr(event, field):
                 told = self._hide(words) if type(words) is str else self._all(words)
                 if told != words:
                     event = msgspec.structs.replace(event, **{field: told})
-        self._events.emit(event)
+        return event
 
     def _all(self, words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(self._hide, words))

@@ -14,7 +14,13 @@ from switchboard.core.loop.timers import Timers
 from switchboard.core.ports import Next
 from switchboard.core.stores import AuditStore
 from switchboard.core.text.tokens import estimated_tokens
-from switchboard.pipeline.call_records import CallRecords, figures_in, finished, tokens_of
+from switchboard.pipeline.call_records import (
+    CallRecords,
+    ending_of,
+    figures_in,
+    finished,
+    tokens_of,
+)
 
 # A call that changes nothing and is over by then is one record, not two.
 _SOON_S = 0.15
@@ -35,19 +41,16 @@ class AuditGates:
         self._short = Timers(self._loop, self._still_runs)
         # The calls that have begun, by their ids.
         self._running: dict[str, _Running] = {}
-        # All that are on the road, as exactly as they are known.
-        self.known: dict[str, Call] = {}
 
     async def ends(self, call: Call, proceed: Next, /) -> Outcome:
         """The outer gate. A call that never began was refused; the client is told its id."""
-        self.known[call.id] = call
         try:
             outcome = await proceed(call)
         except Fault as fault:
             if call.id in self._running:
                 self._end(call, fault.code, fault.reason, figures_in(fault.details))
             else:
-                exact = self.known[call.id]
+                exact = call.clock.exact or call
                 times = call.clock.times(call.began_at, time.monotonic())
                 self._log.post(partial(self._records.refused, exact, fault, time.time_ns(), times))
             raise
@@ -59,8 +62,6 @@ class AuditGates:
         except Exception:
             self._end(call, FaultCode.INTERNAL, "unexpected")
             raise
-        finally:
-            del self.known[call.id]
         if outcome.repeats:
             self._log.post(partial(self._records.repeated, call, outcome.repeats, time.time_ns()))
             return outcome
@@ -94,7 +95,8 @@ class AuditGates:
         if (short := self._short.get(_SOON_S)) is not None:
             short.pop(running, None)
         running.ended = time.time_ns()
-        running.times = call.clock.times(call.began_at, time.monotonic())
+        clock = call.clock
+        running.times = clock.ended = clock.times(call.began_at, time.monotonic())
         running.status = status
         running.reason = reason
         running.figures = figures
@@ -133,8 +135,7 @@ class _Running(Struct, eq=False):
         tokens = None
         if outcome is not None:
             tokens = (estimated_tokens(bytes(self.call.arguments)), tokens_of(outcome))
-        return finished(
-            self.started(),
+        ending = ending_of(
             self.ended,
             self.status,
             reason=self.reason,
@@ -143,3 +144,6 @@ class _Running(Struct, eq=False):
             tokens=tokens,
             times=self.times,
         )
+        if self.record is None:
+            return self.records.finished(self.call, self.began, self.ended, ending)
+        return finished(self.record, self.ended, ending)

@@ -38,6 +38,8 @@ class BoundaryGate:
         )
         self._under_way[call.id] = call
         clock = call.clock
+        # Whoever holds a call by its first form finds the present one there.
+        clock.exact = call
         clock.owner = task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
         begun = task.cancelling()
         try:
@@ -93,8 +95,11 @@ class BoundaryGate:
         *,
         told: Outcome | Fault | None = None,
     ) -> None:
-        now, began = time.monotonic(), call.began_at
-        times = call.clock.times(began, now)
+        clock = call.clock
+        # The same that the audit log says, where there is one.
+        times = clock.ended or clock.times(call.began_at, time.monotonic())
+        # It holds its clock itself.
+        clock.exact = None
         self._under_way.pop(call.id, None)
         receipt = call.channel.receipt if call.channel is not None else None
         if receipt is not None:
@@ -107,7 +112,7 @@ class BoundaryGate:
                 session_id=call.session.id,
                 tool=call.tool.name,
                 outcome=outcome,
-                duration_s=now - began,
+                duration_s=times.queue_s + times.work_s + times.human_s,
                 queue_s=times.queue_s,
                 work_s=times.work_s,
                 human_s=times.human_s,

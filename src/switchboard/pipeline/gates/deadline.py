@@ -47,17 +47,19 @@ class DeadlineGate:
             call.clock.begin()
             return await proceed(call)
         # What `asyncio.timeout` does, without an object and three calls on the road of every call.
-        task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
+        clock = call.clock
+        task = clock.owner or cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
         begun = task.cancelling()
         # Who says how long it waits is not helped by signs of life after that.
         longest = call.tool.policy.longest_s if call.client_timeout_s is None else None
-        clock = call.clock
         clock.start(task, self._loop, limit, longest or limit)
         clocks = self._running[limit]
         clocks[clock] = clock.begun_at + limit
-        is_heard = call.channel is not None
-        if is_heard:
-            self._silent[self._silence_s][call] = clock.begun_at + self._silence_s
+        silent = None
+        if call.channel is not None:
+            # The same one until the end: none is given up while somebody is in it.
+            silent = self._silent[self._silence_s]
+            silent[call] = clock.begun_at + self._silence_s
         try:
             return await proceed(call)
         except asyncio.CancelledError as cancelled:
@@ -70,8 +72,8 @@ class DeadlineGate:
             raise fault from None
         finally:
             clocks.pop(clock, None)
-            if is_heard:
-                self._silent.get(self._silence_s, {}).pop(call, None)
+            if silent is not None:
+                silent.pop(call, None)
             if clock.handle is not None:
                 clock.handle.cancel()
             if clock.has_rung:

@@ -20,6 +20,8 @@ class NarrowingGate:
             # What it stands for is another provider's, which may know it still more exactly.
             narrowed = await self._providers[narrowed.tool.provider].narrow(narrowed)
         if narrowed is not call:
+            # Whatever refuses it from here on, that tool was refused.
+            narrowed.clock.exact = narrowed
             self._events.emit(
                 # The suite itself, also where the call came by a tool that calls any of them.
                 CallNarrowed(

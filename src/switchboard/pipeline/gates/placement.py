@@ -24,14 +24,17 @@ class PlacementGate:
         if launch is None:
             return proceed(call)
         if isinstance(launch, Launch):
-            return proceed(replace(call, launch=launch))
+            call.clock.exact = placed = replace(call, launch=launch)
+            return proceed(placed)
         return self._when_known(call, launch, proceed)
 
     async def _when_known(
         self, call: Call, finding: Coroutine[Any, Any, Launch | None], proceed: Next
     ) -> Outcome:
         launch = await _in_time(call, finding)
-        return await proceed(call if launch is None else replace(call, launch=launch))
+        if launch is not None:
+            call.clock.exact = call = replace(call, launch=launch)
+        return await proceed(call)
 
     async def launch(self, call: Call) -> Launch | None:
         """What it would launch as things are now. To find out may take as long as the call."""

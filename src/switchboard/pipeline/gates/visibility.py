@@ -13,10 +13,9 @@ class VisibilityGate:
 
     def __init__(self, lists: Visibility) -> None:
         self._lists = lists
-        self._is_open = lists.is_open
 
     def __call__(self, call: Call, proceed: Next, /) -> Awaitable[Outcome]:
         tool = call.tool
-        if not self._is_open and tool.is_tool and not self._lists.shows(tool.name):
+        if tool.is_tool and not self._lists.shows(tool.name):
             raise Fault(FaultCode.NOT_FOUND, "unknown-tool", f"no tool `{tool.name}`")
         return proceed(call)

@@ -193,7 +193,10 @@ class SuitesProvider:
         )
 
     async def _listed(self, suite: Suite, name: str, call: Call) -> ToolSpec:
-        listing = await suite.children.of(call.session).tools_now(call.channel)
+        child = suite.children.of(call.session)
+        listing = child.listings.known_tools if child.is_running else None
+        if listing is None:
+            listing = await child.tools_now(call.channel)
         tool = suite.listed(name, listing)
         if tool is None:
             raise _unknown_subtool(suite, name, listing)
@@ -362,7 +365,11 @@ def _judged(
     if now is None or link is None:
         return nothing_agreed(call.tool)
     child.check_login(call.tool.name, call.arguments)
-    return replace(launches[now], judged=link)
+    launch = launches[now]
+    judged = child.judged.get(launch)
+    if judged is None or judged.judged is not link:
+        judged = child.judged[launch] = replace(launch, judged=link)
+    return judged
 
 
 def _unknown_subtool(suite: Suite, subtool: str, listing: ToolListing) -> Fault:

@@ -83,6 +83,8 @@ class Suite:
         # The tools as the child lists them, and what was said of them, by the listing. A session
         # may have a child of its own.
         self._listed: IdentityCache[dict[str, ToolSpec]] = IdentityCache()
+        # The listing that was asked about last, and what was made of it: nearly always the same.
+        self._latest: tuple[ToolListing | None, dict[str, ToolSpec]] = (None, {})
         self._shown: IdentityCache[str] = IdentityCache(_MOST_SHOWN)
         self._refused: IdentityCache[dict[str, str]] = IdentityCache(_MOST_SHOWN)
         # Who has been told what the server says of itself.
@@ -163,10 +165,14 @@ class Suite:
 
     def known(self, name: str, listing: ToolListing) -> ToolSpec:
         """The same of a tool that the child is known to list."""
-        specs = self._listed.get((listing,), dict[str, ToolSpec])
-        if name not in specs:
+        latest, specs = self._latest
+        if listing is not latest:
+            specs = self._listed.get((listing,), dict[str, ToolSpec])
+            self._latest = (listing, specs)
+        spec = specs.get(name)
+        if spec is None:
             entry = listing.tools[name]
-            specs[name] = ToolSpec(
+            spec = specs[name] = ToolSpec(
                 name=name,
                 provider=self.spec.provider,
                 title=entry.title or "",
@@ -178,7 +184,7 @@ class Suite:
                 origin=self.spec.origin,
                 listed=listing.entries[name],
             )
-        return specs[name]
+        return spec
 
     def news(self, holder: str, instructions: str) -> str:
         """The instructions of its server, for a client that has not been told them yet."""
