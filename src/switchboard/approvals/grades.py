@@ -10,10 +10,9 @@ A declaration counts, and so does the name of a tool: a server that is silent ab
 has still said what it does. Names only raise a grade, as whoever is asked about chooses them.
 """
 
-import re
-
 from switchboard.core.calls.launches import Launch
 from switchboard.core.questions import RiskLevel
+from switchkit.patterns import pattern
 
 # Words of names, as they are written in `snake_case`, `kebab-case` and `camelCase`.
 _DESTROYS = frozenset(
@@ -36,7 +35,7 @@ SPENDS = "its name says that it spends"
 PUBLISHES = "its name says that it publishes"
 _NAMED = ((_DESTROYS, DESTROYS), (_SPENDS, SPENDS), (_PUBLISHES, PUBLISHES))
 _LEAVES = "it reaches out of the workspace"
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORDS = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def grade(launch: Launch, *, is_suspect: bool, must_ask: bool) -> tuple[RiskLevel, tuple[str, ...]]:

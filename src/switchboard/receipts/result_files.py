@@ -6,7 +6,6 @@ machine that loses its power loses the work of its servers too.
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Iterator
 
@@ -15,6 +14,7 @@ from msgspec import Raw
 
 from switchboard.core.calls.receipts import KeptOutcome
 from switchkit.files import NotPrivate, make_private_folder, read_own_file, replace_file
+from switchkit.patterns import pattern
 
 # What one home keeps: enough for the calls of days, and less than anybody misses.
 MOST_RESULTS = 200
@@ -23,7 +23,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_RESULT_BYTES = 8 * 1024 * 1024
 MOST_HEAD_BYTES = 256 * 1024
 _ENDING = ".json"
-CALL_ID = re.compile(r"[0-9A-Za-z]{1,64}-[0-9]{1,12}")
+CALL_ID = pattern(r"[0-9A-Za-z]{1,64}-[0-9]{1,12}")
 _read = msgspec.json.Decoder(KeptOutcome).decode
 
 

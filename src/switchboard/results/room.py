@@ -3,7 +3,6 @@
 What hosts do was tried with the real ones: tests/e2e/test_big_introspections.py.
 """
 
-import re
 from functools import cache
 
 import msgspec
@@ -12,6 +11,7 @@ from msgspec.json import encode
 
 from switchboard.core.sessions import Session
 from switchboard.core.text.tokens import estimated_tokens
+from switchkit.patterns import pattern
 
 # With schemas an answer is worth this much of a context window; `introspection.mode` of `auto`.
 AUTO_TOKENS = 4_000
@@ -43,7 +43,7 @@ _CLAUDE_CODE = Room(letters=40_000, tokens=20_000)
 # for those that it gives 10,000 tokens. Each request tells which model reads it.
 _CODEX = Room(letters=10_000)
 _CODEX_KNOWN_MODEL = Room(letters=40_000)
-_KNOWN_MODEL = re.compile(r"gpt-(5\.[1-9]|[6-9]|\d\d)")
+_KNOWN_MODEL = pattern(r"gpt-(5\.[1-9]|[6-9]|\d\d)")
 
 _HOSTS = {"claude-code": _CLAUDE_CODE, "codex-mcp-client": _CODEX}
 

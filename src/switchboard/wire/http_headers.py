@@ -2,8 +2,9 @@
 
 import base64
 import binascii
-import re
 from typing import Final
+
+from switchkit.patterns import pattern
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 SESSION_ID: Final = "mcp-session-id"
@@ -24,8 +25,8 @@ NAMED_BY: Final = {
     "tasks/cancel": "taskId",
 }
 
-_PLAIN = re.compile(r"[\x21-\x7E]([\x20-\x7E]*[\x21-\x7E])?")
-_WRAPPED = re.compile(r"=\?base64\?(?P<payload>.*)\?=")
+_PLAIN = pattern(r"[\x21-\x7E]([\x20-\x7E]*[\x21-\x7E])?")
+_WRAPPED = pattern(r"=\?base64\?(?P<payload>.*)\?=")
 
 
 def header_value(text: str) -> str:

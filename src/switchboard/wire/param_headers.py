@@ -5,21 +5,21 @@ can route a call without opening it. Marks count along `properties` only; elsewh
 nothing.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from msgspec import Struct
 
 from switchboard.wire.http_headers import header_value
+from switchkit.patterns import pattern
 
 MARK: Final = b'"x-mcp-header"'
 PREFIX: Final = "mcp-param-"
 
 _KEY = "x-mcp-header"
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TOKEN = pattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _KINDS = frozenset({"string", "integer", "boolean"})
-_DECIMAL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
+_DECIMAL = pattern(r"(-?[0-9]+)(?:\.0+)?")
 
 
 class Mark(Struct, frozen=True):

@@ -11,8 +11,9 @@ import re
 from msgspec import Struct
 
 from switchboard.core.catalog.visibility import fits
+from switchkit.patterns import pattern
 
-_PARTS = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<plain>[^.]*))\.(?P<tool>.*)', re.DOTALL)
+_PARTS = pattern(r'(?:"(?P<quoted>[^"]+)"|(?P<plain>[^.]*))\.(?P<tool>.*)', re.DOTALL)
 
 
 class AllowedName(Struct, frozen=True):

@@ -10,17 +10,19 @@ import stat
 from collections.abc import Iterator
 from functools import lru_cache
 
+from switchkit.patterns import pattern
+
 _MOST_BYTES = 256 << 10
 _PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[^@/:?#\\\s\[\]]+)"
 # Not by `urllib`, which is slow to load: patterns are checked wherever settings are read.
-_LONG = re.compile(
+_LONG = pattern(
     rf"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\\s]*@)?{_HOST}(?::([0-9]*))?(?:(/[^?#]*).*)?"
 )
 # `git@host:path`, which has no scheme; a slash before the colon makes it a path of this machine.
-_SHORT = re.compile(rf"(?:[^@/:\s]+@)?{_HOST}:(?!:)(.*)")
-_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\](.*)')
-_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
+_SHORT = pattern(rf"(?:[^@/:\s]+@)?{_HOST}:(?!:)(.*)")
+_SECTION = pattern(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\](.*)')
+_KEY = pattern(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 

@@ -4,18 +4,18 @@ The rules are those that the APIs of Anthropic, OpenAI and Gemini document for t
 mended where it says the same afterwards, and otherwise named with the rule that it breaks.
 """
 
-import re
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from switchboard.children.listings.host_enums import with_texts_alone
 from switchboard.children.listings.listing import ToolListing
+from switchkit.patterns import pattern
 
 Members = dict[str, Any]
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_KEY = pattern(r"[a-zA-Z0-9_.-]{1,64}")
 # At the top they say of an object that it is something else, which no API takes.
 _CHOICES = ("anyOf", "oneOf", "allOf", "enum", "not")
 _INNER = ("items", "additionalProperties", "not", "contains", "propertyNames")

@@ -1,22 +1,22 @@
 """Listings without letters that nobody sees: a model reads them, and its user does not."""
 
-import re
 from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
 
 from switchboard.wire.messages import encode
+from switchkit.patterns import pattern
 
 # More than any description needs, and less than a context window holds.
 MOST_LETTERS = 32_000
 _CUT = " … (cut)"
 _WORDS = frozenset({"title", "description"})
 _SCHEMAS = frozenset({"inputSchema", "outputSchema"})
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)")
+_ANSI = pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)")
 # Controls but for tabs and line ends, bidi and zero-width letters, tags, fillers, selectors of
 # variants. One joiner, or one selector of how an emoji looks, is part of many an honest word.
-_UNSEEN = re.compile(
+_UNSEEN = pattern(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0"
     "\ufff9-\ufffb\U000e0000-\U000e0fff]|[\u200c\u200d\ufe0e\ufe0f]{2,}"

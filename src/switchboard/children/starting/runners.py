@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from switchkit.patterns import pattern
+
 # `nothing`: its folder is data to it. `modules`: Python, which can be told to take none from it.
 # `settings`: modules, settings or programs in a way that nothing but another folder prevents.
 Taken = Literal["nothing", "modules", "settings"]
@@ -59,7 +61,7 @@ _WORDS = frozenset((
 ))
 # fmt: on
 # What a program may be named by, also in a text that somebody runs, and what may stand before it.
-_NAMES = re.compile(r"(^|[^\w\s.+/-]\s*|\b(?:do|exec|then)\s+)?([\w.+/-]+)", re.MULTILINE)
+_NAMES = pattern(r"(^|[^\w\s.+/-]\s*|\b(?:do|exec|then)\s+)?([\w.+/-]+)", re.MULTILINE)
 # Options of Node that take nothing from a folder.
 _NODE_HARMLESS = (
     r"--(?:max-[a-z-]+=\d+|no-warnings|no-deprecation|enable-source-maps|trace-[a-z-]+|use-[a-z-]+)"

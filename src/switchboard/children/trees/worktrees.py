@@ -12,12 +12,13 @@ import stat
 from msgspec import Struct
 
 from switchboard.children.accounts.git_remote import git_text
+from switchkit.patterns import pattern
 
 # More than anybody has; a folder with ever more of them is not ours to walk through.
 _MOST_TREES = 1_000
 _GIT = ".git"
 _BRANCH = "ref: refs/heads/"
-_BARE = re.compile(r"^[ \t]*bare[ \t]*=[ \t]*(?:true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE)
+_BARE = pattern(r"^[ \t]*bare[ \t]*=[ \t]*(?:true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE)
 
 
 class GitTree(Struct, frozen=True):

@@ -11,6 +11,7 @@ from switchboard.core.calls.clock import CallTimes, Clock
 from switchboard.core.catalog.tools import ToolSpec
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.sessions import Session
+from switchkit.patterns import pattern
 
 if TYPE_CHECKING:
     from switchboard.core.calls.call import Call, Outcome
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 # Why a client waits no more: it said so, its patience was over, or it is not there any more.
 GaveUp = Literal["", "cancelled", "timed-out", "left"]
 # As hosts say it: `McpError: MCP error -32001: Request timed out`, `request timeout`.
-_TIMED_OUT = re.compile(r"timed?[\s_-]?out|deadline", re.IGNORECASE)
+_TIMED_OUT = pattern(r"timed?[\s_-]?out|deadline", re.IGNORECASE)
 
 
 def gave_up(reason: str | None) -> GaveUp:

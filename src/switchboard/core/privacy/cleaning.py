@@ -3,8 +3,10 @@
 import re
 import unicodedata
 
+from switchkit.patterns import pattern
+
 # Escape sequences of terminals, with what they carry.
-_ANSI = re.compile(
+_ANSI = pattern(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"
     r"|\x1b[ -/]*[0-~]"
@@ -12,22 +14,22 @@ _ANSI = re.compile(
 )
 # Shown as nothing although Unicode does not count them as format characters: fillers, selectors of
 # variants, the joiner of graphemes, and the blank pattern of Braille.
-_BLANKS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+_BLANKS = pattern("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
                      "\U000e0100-\U000e01ef]")  # fmt: skip
-_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_LINE_ENDS = pattern("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Controls, formats (bidi, zero-width, tags), surrogates, private use, unassigned.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # More marks on one letter than any language needs hide the lines around it.
 _MARK = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
-_MARKS = re.compile(f"({_MARK}{{3}}){_MARK}+")
+_MARKS = pattern(f"({_MARK}{{3}}){_MARK}+")
 _CUT = " … (cut)"
 # A blank as it is written out, in JSON or as it is; and more of them than a line has, or of one
 # code. Ends of lines count as blanks.
-_BLANK = re.compile(
+_BLANK = pattern(
     r"[ \n]|\\[nrt]|\\u(?:000[9a-d]|001[c-f]|0085|00a0|1680|200[0-9ab]|202[89f]|205f|2800|3000"
     r"|3164)"
 )
-_LONG_RUNS = re.compile(
+_LONG_RUNS = pattern(
     rf"(?:{_BLANK.pattern}){{65,}}|(?P<same>\\u[0-9a-f]{{4}}|\\U[0-9a-f]{{8}})(?P=same){{15,}}"
 )
 

@@ -1,10 +1,9 @@
 """What is told of a program's own words, and how much of them."""
 
-import re
-
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
+from switchkit.patterns import pattern
 
-_PATH = re.compile(r"(?:file://|(?<![\w/.]))(?:/[\w.@+~-]+){2,}/?")
+_PATH = pattern(r"(?:file://|(?<![\w/.]))(?:/[\w.@+~-]+){2,}/?")
 _MAX_CHARS = 2_000
 # Of what is cut the end tells more than the beginning: there stands why it failed.
 _HEAD_CHARS = 600

@@ -2,9 +2,11 @@
 
 import re
 
+from switchkit.patterns import pattern
+
 # Strangers write what this reads, so nothing in it is ever tried in two ways (`*+`, `++`): the time
 # it takes grows with the text, and not with its square.
-_ORDERS = re.compile(
+_ORDERS = pattern(
     r"<\s*+/?\s*+(?:important|system|secret|hidden|instructions?)\s*+>"
     r"|\b(?:do not|don't|never|without)\s++(?:ever\s++)?"
     r"(?:mention|tell|telling|inform|informing|reveal|disclose|show|notify|notifying|ask|asking)"

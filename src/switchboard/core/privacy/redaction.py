@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from switchboard.core.privacy.secret_names import is_secret_name
 from switchboard.core.privacy.secrets import NO_SECRETS, REDACTED, Redact
+from switchkit.patterns import pattern
 
-_SHAPES = re.compile(
+_SHAPES = pattern(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
     r"|sk_(?:live|test)_\w{12,}|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[0-9A-Z]{16}"
     r"|AIza[\w-]{30,}|npm_\w{30,}|hf_[A-Za-z]{20,}|pypi-[\w-]{30,}|ya29\.[\w-]{20,}"
@@ -21,8 +22,8 @@ _SHAPE_WORDS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "sk_", "xox"),
     *("AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "ya29.", "eyJ"),
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
-_ASSIGNED = re.compile(
+_BEARER = pattern(r"(?i)\b(bearer|basic)\s+[\w+/=.~-]{8,}")
+_ASSIGNED = pattern(
     r"(?i)((?:token|secret|password|passwd|api[_-]?key|_key|authorization|cookie))(\s*[=:]\s*)"
     r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,]+)"
 )
@@ -31,9 +32,9 @@ _ASSIGNED_WORDS = (
     "cookie",
 )
 # Bounded, like all of these: an endless text must not take more than its length.
-_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
-_PARAMETER = re.compile(r"([?&])([^=&#\s]{1,64})=([^&#\s]+)")
-_PRIVATE_KEY = re.compile(
+_USERINFO = pattern(r"(?i)\b([a-z][a-z0-9+.-]{0,32}://)[^\s/?#@]+@")
+_PARAMETER = pattern(r"([?&])([^=&#\s]{1,64})=([^&#\s]+)")
+_PRIVATE_KEY = pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
 

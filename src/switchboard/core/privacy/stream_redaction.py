@@ -4,15 +4,14 @@ What is passed on ends with a line, because what tells a token or an assignment 
 line that does not end is passed on when it has grown long, all but its end.
 """
 
-import re
-
 from switchboard.core.privacy.redaction import redacted_text
 from switchboard.core.privacy.secrets import NO_SECRETS, REDACTED, KnownSecrets
+from switchkit.patterns import pattern
 
 # More than any known token is long.
 _LONGEST_WORD = 8_192
-_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
-_KEY_ENDS = re.compile(r"-----END [A-Z ]{0,40}-----")
+_KEY_BEGINS = pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_KEY_ENDS = pattern(r"-----END [A-Z ]{0,40}-----")
 
 
 class StreamRedactor:

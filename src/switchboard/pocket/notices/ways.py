@@ -1,9 +1,10 @@
 """The ways in which a person is told that something waits: the items of `approvals.notify`."""
 
-import re
 from typing import Literal
 
 from msgspec import Struct
+
+from switchkit.patterns import pattern
 
 WayKind = Literal["desktop", "ntfy", "webhook", "command"]
 
@@ -20,7 +21,7 @@ PATTERN = (
     rf"desktop|ntfy:(?:{_TOPIC}|{_WEB}[^\s/]+/{_TOPIC}|{_WEB}\S+/{_TOPIC})"
     rf"|webhook:{_WEB}\S+|command:\s*\S.*"
 )
-_ADDRESS = re.compile(r"(?P<scheme>https?://)(?:(?P<who>[^/@]*)@)?(?P<rest>.+)")
+_ADDRESS = pattern(r"(?P<scheme>https?://)(?:(?P<who>[^/@]*)@)?(?P<rest>.+)")
 
 
 class Way(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from switchboard.settings.consent.lines.command_words import (
 )
 from switchboard.settings.consent.looking import counted, landed, looking, reached
 from switchkit.files import open_plain
+from switchkit.patterns import pattern
 
 # In full, for some programs take the beginning of an option for all of it. Not `--log` or `--csv`:
 # they are switches of shells and of engines, which take the next word for a script.
@@ -35,7 +36,7 @@ _OPTIONS = frozenset(
     )
 )
 # Variables that name the same.
-_VARIABLES = re.compile(
+_VARIABLES = pattern(
     r"(?:\w+_)?(?:DB|DATABASE|SQLITE|DUCKDB|LOG|DATA|CSV|MEMORY)(?:_DB)?(?:_FILE|_PATH|_FILE_PATH)?"
 )
 _SQLITE = (".db", ".db3", ".sqlite", ".sqlite3")
@@ -47,7 +48,7 @@ _RUNS = ("-m", "--eval", "--print", "--exec", "--command", "--split-string")
 _RUNS_SHORT = "ceEpS"
 # It may take the option for its value, as in `-W --db x.db` or `--rcfile --db x.db`, and leave the
 # file for a script. One with its value in it cannot.
-_TAKES = re.compile(r"[-+][^=]*")
+_TAKES = pattern(r"[-+][^=]*")
 # Those that take the next word that is no option for a script, or may; `env` runs programs only.
 _READERS = (INTERPRETERS | SHELLS - {"env"}) | {
     *("Rscript", "electron", "ipython", "nodemon", "babel-node", "tclsh", "wish", "expect", "awk"),

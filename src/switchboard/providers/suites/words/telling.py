@@ -1,6 +1,5 @@
 """What is worth telling of a server in the few words of a description."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -14,6 +13,7 @@ from switchboard.core.catalog.tools import Outline
 from switchboard.core.text.tokens import estimated_tokens
 from switchboard.search.signature import signature
 from switchboard.search.summaries import summarise
+from switchkit.patterns import pattern
 
 _MOST_TITLE = 60
 _MOST_ABOUT = 100
@@ -21,8 +21,8 @@ _MOST_ABOUT = 100
 _MOST_TOOLS = 24
 _LONGEST_OUTLINE, _MOST_OUTLINED = 240, 8_000
 # A name that can be told from what stands around it.
-_ADDRESSED = re.compile(r"[\w./:-]{1,64}")
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_ADDRESSED = pattern(r"[\w./:-]{1,64}")
+_WORD = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def words_of(

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from switchkit.patterns import pattern
+
 # They take a folder, a module or a name without its ending for code.
 INTERPRETERS = frozenset(
     (
@@ -12,7 +14,7 @@ INTERPRETERS = frozenset(
     )
 )
 # They take other programs' code in, or start a program in a way that its words do not tell.
-LOADER = re.compile(r"ld(?:-[\w.-]{1,80})?\.so[\d.]{0,20}|ld-musl-.{1,80}")
+LOADER = pattern(r"ld(?:-[\w.-]{1,80})?\.so[\d.]{0,20}|ld-musl-.{1,80}")
 SHELLS = frozenset(
     (
         *("sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "env", "xargs", "rbash"),
@@ -38,7 +40,7 @@ _TEXT_OPTIONS = ("--run", "--call", "--command", "--split-string", "--init-comma
 # Of a shell, those that may stand between `-c` and its text.
 _WITH_VALUE = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _FEW_LETTERS = len("-lic")
-_ALIAS = re.compile(r"[\w.-]+=!")
+_ALIAS = pattern(r"[\w.-]+=!")
 _OPTION = r"^--?[A-Za-z]*=?"
 
 

@@ -29,22 +29,23 @@ from switchboard.settings.consent.lines.project_files import (
 from switchboard.settings.consent.lines.shell_texts import UNREAD, lines_in
 from switchboard.settings.consent.looking import landed, names_in, reached
 from switchboard.settings.secret_rules import loads_code
+from switchkit.patterns import pattern
 
 _Follow = Callable[[CommandLine], Leads]
 _MOST_DEPTH = 3
 # Options that load nothing, by program.
-_PYTHON_FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
-_PYTHON_MODULE = re.compile(r"-([bBdEiIOPqRsSuvx]*)m(.*)")
+_PYTHON_FLAGS = pattern(r"-[bBdEiIOPqRsSuvx]+")
+_PYTHON_MODULE = pattern(r"-([bBdEiIOPqRsSuvx]*)m(.*)")
 _APART = frozenset("IP")
-_NODE_FLAGS = re.compile(
+_NODE_FLAGS = pattern(
     r"--(?:max-[a-z-]+=\d+|no-warnings|no-deprecation|enable-source-maps|trace-[a-z-]+"
     r"|experimental-strip-types)"
 )
-_SHELL_FLAGS = re.compile(r"-[eux]+")
-_SHELL_TEXT = re.compile(r"-[eilux]*c[eilux]*")
-_UV_FLAGS = re.compile(r"-q|--(?:quiet|frozen|locked|no-sync|no-dev|no-progress|offline)")
-_PACKAGE_FLAGS = re.compile(r"-[yq]|--(?:yes|quiet|prefer-offline|prefer-online|offline|refresh)")
-_CONTAINER_FLAGS = re.compile(
+_SHELL_FLAGS = pattern(r"-[eux]+")
+_SHELL_TEXT = pattern(r"-[eilux]*c[eilux]*")
+_UV_FLAGS = pattern(r"-q|--(?:quiet|frozen|locked|no-sync|no-dev|no-progress|offline)")
+_PACKAGE_FLAGS = pattern(r"-[yq]|--(?:yes|quiet|prefer-offline|prefer-online|offline|refresh)")
+_CONTAINER_FLAGS = pattern(
     r"-[it]{1,2}|--(?:rm|init|interactive|tty|quiet|read-only)"
     r"|--(?:name|network|net|platform|pull|env|env-file|user|hostname)=\S+"
 )
@@ -54,18 +55,18 @@ _CONTAINER_VALUES = frozenset(
         *("--platform", "--pull", "--user", "-h", "--hostname", "-l", "--label"),
     )
 )
-_IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
+_IMAGE = pattern(r"[a-zA-Z0-9][\w./:@-]*")
 # A package by its name in a registry, with a version or without: no path, address or archive.
-_PACKAGE = re.compile(
+_PACKAGE = pattern(
     r"(@[\w.-]+/)?[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?(?:(?:@|[=<>~!]=?)[\w.^~*=<>-]+)?"
 )
-_ARCHIVE = re.compile(r".*\.(?:tgz|tar|gz|zip|whl|bz2|xz)", re.IGNORECASE)
-_VERSION = re.compile(r"[\w.@-]+")
+_ARCHIVE = pattern(r".*\.(?:tgz|tar|gz|zip|whl|bz2|xz)", re.IGNORECASE)
+_VERSION = pattern(r"[\w.@-]+")
 # Who says by its name that it is a server has no reason to run what lies around.
-_SERVER = re.compile(
+_SERVER = pattern(
     r"(?:.*[-_./@])?mcp[-_./@].+|.+[-_./@]mcp|@modelcontextprotocol/.+", re.IGNORECASE
 )
-_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_MODULE = pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _LOADED = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd", ".dylib")
 
 

@@ -8,10 +8,11 @@ from switchboard.children.starting.runners import taken_from_folder
 from switchboard.settings.consent.lines.command_lines import CommandLine, Leads, Unfollowed
 from switchboard.settings.consent.lines.command_words import named_files
 from switchboard.settings.consent.looking import counted, landed, names_in
+from switchkit.patterns import pattern
 
 # A word that no program takes for a text, but for an address or a variable of the user.
-_PLAIN = re.compile(r"(?:[\w@+,./:=~^-]|\$\{\w+\})*", re.ASCII)
-_ADDRESS = re.compile(r"(?!file:|data:)[a-z][a-z0-9+]*://[^\s'\"`$\\|;<>()]*")
+_PLAIN = pattern(r"(?:[\w@+,./:=~^-]|\$\{\w+\})*", re.ASCII)
+_ADDRESS = pattern(r"(?!file:|data:)[a-z][a-z0-9+]*://[^\s'\"`$\\|;<>()]*")
 # They take a folder that is worked on.
 _ROOTS = frozenset(
     (
@@ -31,7 +32,7 @@ _NO_PROGRAMS = frozenset(
         *("groups", "locale", "free", "last", "link", "join", "cut", "split"),
     )
 )
-_SPLIT = re.compile(r"[^\w./-]+", re.ASCII)
+_SPLIT = pattern(r"[^\w./-]+", re.ASCII)
 
 
 def foreign_words(line: CommandLine, words: Sequence[str]) -> Leads:

@@ -12,17 +12,18 @@ from msgspec.structs import replace
 
 from switchboard.settings.consent.lines.command_lines import CommandLine, Unfollowed
 from switchboard.settings.secret_rules import loads_code
+from switchkit.patterns import pattern
 
 UNREAD = "it is started by a text that we cannot follow"
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r"(?P<blank>[ \t]+)|(?P<then>;|\n|&&|\|\|)"
     r"|(?P<plain>[A-Za-z0-9_@%+,./:=-]+)|'(?P<single>[^'\0]*)'"
     r'|"(?P<double>(?:[^"$`\\!\0]|\$\{?(?:PWD|HOME)\b\}?)*)"'
     r"|(?P<filled>\$(?:PWD|HOME)\b|\$\{(?:PWD|HOME)\})"
 )
-_FILLED = re.compile(r"\$\{?(PWD|HOME)\b\}?")
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+,./:-]*")
-_SETS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_FILLED = pattern(r"\$\{?(PWD|HOME)\b\}?")
+_PLAIN = pattern(r"[A-Za-z0-9_@%+,./:-]*")
+_SETS = pattern(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 # They decide where a shell looks, and what it makes of words.
 _NEVER_SET = frozenset(("PATH", "PWD", "OLDPWD", "HOME", "IFS", "ENV"))
 _AND = "&&"
