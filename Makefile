@@ -12,7 +12,7 @@ SANDBOX_PACKAGES := bubblewrap
 APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
-# One test in three is measured there, which reaches less than all of them.
+# One test in five is measured there, which reaches less than all of them.
 SAMPLE_FLOOR := 85
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 # Their tests start programs for nearly all that they look at.

@@ -48,8 +48,10 @@ class Gateway:
         self._link: Link | None = None
         self._program: subprocess.Popen[bytes] | None = None
         self._site = Site(folder=folder, port=_free_port(), children=children)
-        shutil.rmtree(folder, ignore_errors=True)
-        self._site.home.mkdir(parents=True)
+        for each in (folder, self._site.home):
+            shutil.rmtree(each, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self._site.temporary.mkdir(parents=True)
         self._site.config.write_text(json.dumps({"mcpServers": dict(children)}), "utf-8")
 
     @property
@@ -74,7 +76,7 @@ class Gateway:
             "HOME": str(site.home),
             "LANG": "C.UTF-8",
             "PATH": os.environ["PATH"],
-            "TMPDIR": str(site.folder),
+            "TMPDIR": str(site.temporary),
             **row.environ(site),
         }
         command = row.command(site)

@@ -24,12 +24,17 @@ class Site(NamedTuple):
 
     @property
     def config(self) -> Path:
-        """A plain `mcpServers` file with the children."""
-        return self.folder / "servers.json"
+        """A plain `mcpServers` file with the children: the user's own, so not in the folder."""
+        return self.home / "servers.json"
 
     @property
     def home(self) -> Path:
-        return self.folder / "home"
+        # Beside the folder, which is a workspace for some: none may hold the home.
+        return self.folder.with_name(f"{self.folder.name}-home")
+
+    @property
+    def temporary(self) -> Path:
+        return self.home / "tmp"
 
     @property
     def first_command(self) -> list[str]:

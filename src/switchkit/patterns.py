@@ -15,6 +15,9 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 class _Pattern:
     """Has every member of the pattern from its first use on, so that later ones cost no more."""
 
+    # For whoever asks what it is.
+    __class__ = cast("Any", property(lambda _: re.Pattern))  # pyright: ignore[reportIncompatibleMethodOverride]
+
     def __init__(self, text: str, flags: int) -> None:
         self._made_of = text, flags
 

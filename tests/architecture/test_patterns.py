@@ -22,6 +22,7 @@ _MADE_AT_RUN_TIME = {
     "switchboard.egress.blackout": "plain words, one beside the other",
     "switchboard.engines.acp.model_reach": "an agent's row in our table",
     "switchboard.sandbox.denial": "made once, of ours, and found in its module",
+    "switchkit.patterns": "those of other modules, which are found there",
     "switchkit.cli.style": "the path of the home, plain",
     "switchyard.config.load": "the project's own, in its own yard",
     "switchyard.config.services": "the project's own, in its own yard",

@@ -25,10 +25,12 @@ def users() -> list[str]:
 
 
 def test_it_does_what_a_compiled_one_does() -> None:
-    late, now = pattern(r"(?P<word>[a-z]+)", re.IGNORECASE), re.compile(r"(?P<word>[a-z]+)", re.I)
+    word = r"(?P<word>[a-z]+)"
+    late, now = pattern(word, re.IGNORECASE), re.compile(word, re.IGNORECASE)
     for _ in range(2):
         assert late.findall("One two 3") == now.findall("One two 3") == ["One", "two"]
         assert late.sub("x", "One two 3") == "x x 3"
+    assert isinstance(pattern("a"), re.Pattern)
     assert (late.pattern, late.flags, late.groupindex) == (now.pattern, now.flags, now.groupindex)
 
 

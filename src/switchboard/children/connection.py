@@ -162,9 +162,7 @@ class Connection:
     def ready_link(self) -> Link | None:
         """The link, where nothing has to be looked at before it is used."""
         link = self.link
-        return (
-            link if link is None or (link.secrets is None and not self.back_offs.callers) else None
-        )
+        return link if not self.back_offs.callers and link and link.secrets is None else None
 
     async def ready(self, caller: str = "") -> Link:
         """The link to the child; whoever comes first starts it, the rest wait with them.

@@ -42,6 +42,7 @@ def build_road(
     log = AuditGates(audit) if audit is not None else None
     repeats, inheritance = receipts if receipts is not None else (None, None)
     results = _keeping(*kept) if kept is not None else None
+    visibility = None if shown.is_open else VisibilityGate(shown)
     gates: tuple[Gate, ...] = (
         # Outermost, so that nothing but a fault gets out and every call is seen to begin and end.
         BoundaryGate(events, hide, calls),
@@ -49,7 +50,7 @@ def build_road(
         *((log.ends,) if log is not None else ()),
         # A tool that is not shown does not exist: nobody learns more of it by calling. There is
         # none where all are shown.
-        *(() if shown.is_open else (VisibilityGate(shown),)),
+        *((visibility,) if visibility is not None else ()),
         # Before anything looks into the arguments they have the shape that the tool asks for.
         ArgumentsGate(),
         # From here on a suite call is the exact subtool with its own arguments.
