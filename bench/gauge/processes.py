@@ -43,8 +43,9 @@ class Programs:
     def start(
         self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], pipes: bool
     ) -> subprocess.Popen[bytes]:
-        """Start a program; its talk goes to `talk.log` in `cwd`."""
-        with (cwd / "talk.log").open("ab") as talk:
+        """Start a program; its talk goes to `talk.log` in its temporary folder."""
+        # Not where it works: that may be a workspace, of which no file may change.
+        with Path(environ["TMPDIR"], "talk.log").open("ab") as talk:
             program = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
