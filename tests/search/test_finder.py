@@ -179,3 +179,13 @@ def test_fifty_thousand_tools_are_searched_and_a_name_still_comes_first() -> Non
     assert finder.find("give the animals something to eat").found[0].tool.server == "zoo"
     for place in (0, 31_337, 49_999):
         assert finder.find(f"please use {tools[place].name} now").found[0].tool == tools[place]
+
+
+def test_a_name_with_capitals_inside_meets_the_server_that_has_none() -> None:
+    tools = [
+        FoundTool(server, "list_projects", "List the projects that you may see.")
+        for server in ("gitlab", "github", "hub", "git", "youtube")
+    ]
+    for name, server in (("GitHub", "github"), ("GitLab", "gitlab"), ("YouTube", "youtube")):
+        first = Finder(tools).find(f"list my projects on {name}").found[0].tool
+        assert first.server == server

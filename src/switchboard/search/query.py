@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from switchboard.search.actions import asked_for
 from switchboard.search.synonyms import synonyms
-from switchboard.search.words import words
+from switchboard.search.words import joined_names, words
 
 LONGEST = 4_000
 _MOST_WORDS = 200
@@ -53,7 +53,7 @@ def read_query(text: str) -> Query:
         if times[word] <= _TIMES_OF_A_WORD:
             later = max(_LEAST, 1 / (1 + _LATER * place))
             said[word] = said.get(word, 0.0) + weight * later
-    meant: dict[str, float] = {}
+    meant = dict.fromkeys(joined_names(text), _SYNONYM)
     alike = synonyms()
     for word, weight in said.items():
         for other in alike.get(word, ()):

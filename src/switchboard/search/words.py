@@ -5,6 +5,7 @@ import unicodedata
 
 # A name in parts: `listRepos2`, `HTTPServer`. Digits are a part of their own.
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
+_JOINED = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]*)+\b")
 # Scripts that put no space between words: Chinese characters, kana, Thai and its neighbours.
 _UNSPACED = (
     *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff")),
@@ -64,6 +65,11 @@ def words(text: str) -> list[str]:
         elif (word := part.lower()) not in _STOP_WORDS:
             found.append(stem(word))
     return found
+
+
+def joined_names(text: str) -> list[str]:
+    """Names that are written with capitals inside, each as one word: `github` of `GitHub`."""
+    return [stem(name.lower()) for name in _JOINED.findall(unicodedata.normalize("NFKC", text))]
 
 
 def lowered(text: str) -> list[str]:
