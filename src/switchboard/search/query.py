@@ -53,7 +53,7 @@ def read_query(text: str) -> Query:
         if times[word] <= _TIMES_OF_A_WORD:
             later = max(_LEAST, 1 / (1 + _LATER * place))
             said[word] = said.get(word, 0.0) + weight * later
-    meant = dict.fromkeys(joined_names(text), _SYNONYM)
+    meant = dict.fromkeys(joined_names(text), 1.0)
     alike = synonyms()
     for word, weight in said.items():
         for other in alike.get(word, ()):
