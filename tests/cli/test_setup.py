@@ -188,6 +188,7 @@ def test_revert_puts_everything_back_byte_for_byte(hosts: Workspace) -> None:
     assert done.code == 0, done.err
     assert done.out.count("byte for byte") == 2
     assert done.out.count("which was not there before") == 2
+    assert "the secrets that have moved stay in the vault: switchboard vault list" in done.err
     assert _files(hosts) == before
     assert not (hosts.home / "mcp.json").exists()
     assert "nothing of ours" in switchboard(hosts, "revert", "--yes", apart=True).err

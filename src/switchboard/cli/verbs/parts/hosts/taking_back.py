@@ -17,6 +17,8 @@ from switchboard.hosts.change import OUR_NAME, FileChange, changed, is_our_entry
 from switchboard.hosts.edits.edit import decoded, read_tree
 from switchboard.hosts.found import servers_at
 from switchboard.hosts.record import HostRecord, Written, digest_of_file
+from switchboard.vault.opening import vault_folder
+from switchboard.vault.vault_file import FILE as VAULT_FILE
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import UsageError
@@ -40,6 +42,8 @@ class RevertReport(Report, frozen=True, kw_only=True, tag="switchboard.revert/1"
 
     dry_run: bool
     files: tuple[RevertedFile, ...]
+    # Where the secrets are that have moved: they stay there.
+    vault: str = ""
 
     def exit_code(self) -> int:
         return FAILED if any(each.how == "kept" for each in self.files) else DONE
@@ -54,6 +58,9 @@ class RevertReport(Report, frozen=True, kw_only=True, tag="switchboard.revert/1"
             yield "nothing of ours is in the files of hosts"
         elif any(each.how in {"whole", "gone", "parts", "removed"} for each in self.files):
             yield hint(style, "restart your hosts")
+            if self.vault:
+                words = "the secrets that have moved stay in the vault: switchboard vault list"
+                yield hint(style, words)
 
 
 _WORDS = {
@@ -77,7 +84,8 @@ def take_back(
 ) -> RevertReport:
     """Put back the files of these hosts, or of all, after a yes."""
     is_dry = request.arguments.has("dry-run")
-    with HostRecord(places_for(request).home) as record:
+    home = places_for(request).home
+    with HostRecord(home) as record:
         ours = [each.place for each in record.written if not hosts or each.place.host in hosts]
         known = {each.target for each in ours}
         strays = [each.place for each in _strays(request, hosts)] if is_leaving else []
@@ -100,7 +108,12 @@ def take_back(
         # Looked for again: what is taken back by the record is gone by now.
         if is_leaving:
             files += map(_without_stray, _strays(request, hosts))
-        return RevertReport(dry_run=False, files=_once(files))
+        return RevertReport(dry_run=False, files=_once(files), vault=_vault_at(home))
+
+
+def _vault_at(home: str) -> str:
+    file = os.path.join(vault_folder(home), VAULT_FILE)
+    return file if os.path.lexists(file) else ""
 
 
 def _going(record: HostRecord) -> set[str]:
