@@ -63,7 +63,7 @@ async def test_a_question_ends_with_a_no_and_the_log_says_who(workspace: Workspa
         await waiting.stderr.readline()
         done = await asyncio.to_thread(switchboard, workspace, "stop", "--all-calls", "--json")
         _, said = await waiting.communicate()
-    assert done.report["calls"] == 1
+    assert (done.report["calls"], done.report["questions"]) == (1, 1)
     assert waiting.returncode != 0, said
     assert not (workspace.root / "touched").exists()
     assert await asyncio.to_thread(_questions, workspace) == []

@@ -61,16 +61,16 @@ class Pins:
         text = kept(self._by_value(_readable(tool)))
         return await self._store.pin(pin_key(launch), definition_hash(tool), text, older_hash(tool))
 
-    async def held_among(self, launches: Mapping[str, Launch]) -> frozenset[str]:
+    async def held_among(self, launches: Mapping[str, Launch]) -> dict[str, Held]:
         """Those tools, by name, that are not as they were pinned: nobody is shown their words.
 
         All are of one server. What was never called is not pinned, and new to everybody.
         """
         first = next(iter(launches.values()), None)
         if first is None:
-            return frozenset()
+            return {}
         pinned = await self._store.pinned(first.server, _launched_as(first))
-        held: list[str] = []
+        found: dict[str, Held] = {}
         for name, (hashed, is_whole) in pinned.items():
             launch = launches.get(name)
             if launch is None or self.is_known(launch):
@@ -78,9 +78,10 @@ class Pins:
             tool = launch.tool
             if hashed not in {definition_hash(tool), *(() if is_whole else (older_hash(tool),))}:
                 # Whoever is to look at it finds it in the queue, although nobody can call it.
-                await self._pin(launch)
-                held.append(name)
-        return frozenset(held)
+                held = await self._pin(launch)
+                if held is not None:
+                    found[name] = held
+        return found
 
     async def changes(self, launch: Launch) -> tuple[str, ...]:
         """What the server has changed of a tool since a call of it was last agreed to."""

@@ -41,6 +41,8 @@ class BoardStatus(Struct, frozen=True, kw_only=True):
     problem: str = ""
     # The servers that cannot be used, with the reason.
     left_out: dict[str, str] = {}
+    # Those that wait for the trust of a person.
+    untrusted: tuple[str, ...] = ()
 
 
 class ChildStatus(Struct, frozen=True, kw_only=True):
@@ -150,6 +152,8 @@ class DaemonStatus(Struct, frozen=True, kw_only=True):
     # Why this is all that is known of it.
     problem: str = ""
     sessions: tuple[SessionStatus, ...] = ()
+    # All of them, those that wait for a person and those of commands included.
+    calls_under_way: int = 0
     boards: tuple[BoardStatus, ...] = ()
     children: tuple[ChildStatus, ...] = ()
     runs: tuple[RunStatus, ...] = ()

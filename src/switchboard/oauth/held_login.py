@@ -109,10 +109,19 @@ class HeldLogin:
 
     # Showing it
 
-    async def header(self) -> str:
-        """See `Authorization`."""
+    async def look(self) -> None:
+        """Read it again if somebody has changed it."""
         if self._stamp != self._grants.stamp():
             await self._read()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its server cannot be used without one, as far as that is known."""
+        return self.challenge is not None or self.entry.auth is not None or bool(self.entry.account)
+
+    async def header(self) -> str:
+        """See `Authorization`."""
+        await self.look()
         grant = self._grant
         if grant is None:
             # Who uses an account wants to be that one, and not nobody.

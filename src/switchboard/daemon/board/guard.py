@@ -22,6 +22,7 @@ from switchboard.approvals.trail import ApprovalTrail
 from switchboard.approvals.trust import TrustBook
 from switchboard.audit.store import SqliteAudit
 from switchboard.core.calls.launches import Launch
+from switchboard.core.events import DefinitionHeld
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
@@ -52,6 +53,9 @@ class Guard:
         owners = ProcessOwners() if team is None else team.presence
         self.queue = self._queue = ApprovalQueue(self.approvals, owners)
         self._trust = TrustBook()
+        self._events = events
+        # Changed tools that were noticed in listings, which are made often: told of once.
+        self._held: dict[tuple[str, str], str] = {}
         # What waits for answers, and what writes down that sessions have ended.
         self._asking = TaskSet()
         self._tasks = TaskSet()
@@ -100,7 +104,17 @@ class Guard:
 
     async def held(self, launches: Mapping[str, Launch], hide: Redact) -> frozenset[str]:
         """Those tools of a server that it has changed, and that nobody has looked at."""
-        return await Pins(self.approvals, by_value=hide).held_among(launches)
+        found = await Pins(self.approvals, by_value=hide).held_among(launches)
+        for each in found.values():
+            if self._held.get((each.server, each.tool)) != each.id:
+                self._held[each.server, each.tool] = each.id
+                # Nobody has called it, and a listing belongs to no session.
+                self._events.emit(
+                    DefinitionHeld(
+                        session_id="", server=each.server, tool=each.tool, approval_id=each.id
+                    )
+                )
+        return frozenset(found)
 
     def leave(self, session_id: str) -> None:
         """A session has ended, and with it what was asked and trusted in it."""

@@ -14,6 +14,7 @@ from switchboard.control.status import (
     RunStatus,
     SessionStatus,
 )
+from switchboard.core.faults import Fault
 from switchboard.daemon.logs.recent_events import Tally
 from switchboard.daemon.sessions.child_status import Whose, child_status, worktree_names
 from switchboard.daemon.state import DaemonState
@@ -29,6 +30,7 @@ async def daemon_status(state: DaemonState) -> DaemonStatus:
     # Side by side: a remote server that is not there takes a while not to answer.
     connected = await asyncio.gather(*(each.connection.is_connected() for each, _ in found))
     trees = await asyncio.to_thread(worktree_names, found)
+    calls = state.shared_children.open_calls
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
@@ -41,6 +43,7 @@ async def daemon_status(state: DaemonState) -> DaemonStatus:
         idle_s=state.idle_s,
         is_draining=state.is_draining,
         sessions=tuple(session_statuses(state)),
+        calls_under_way=len(calls.under_way) if calls is not None else 0,
         boards=tuple(_boards(state)),
         children=tuple(
             child_status(
@@ -50,7 +53,7 @@ async def daemon_status(state: DaemonState) -> DaemonStatus:
         ),
         runs=tuple(runs_under_way(state)),
         vault=await asyncio.to_thread(state.shared_children.vaults.state, state.places.home),
-        logins=tuple(_logins(state)),
+        logins=await _logins(state),
         notices=state.notices.statuses if state.notices is not None else (),
     )
 
@@ -88,13 +91,29 @@ def runs_under_way(state: DaemonState) -> Iterator[RunStatus]:
         )
 
 
-def _logins(state: DaemonState) -> Iterator[LoginStatus]:
+async def _logins(state: DaemonState) -> tuple[LoginStatus, ...]:
+    """The logins that children use, and those that they lack."""
+    found: list[LoginStatus] = []
     for held in state.shared_children.open_logins or ():
-        if held.grant is not None:
-            # It is there, so what it needs is loaded.
-            from switchboard.daemon.board.open_logins import login_status  # noqa: PLC0415
+        if held.grant is None:
+            if not held.is_wanted:
+                continue
+            try:
+                # Somebody may have logged in since it was last used.
+                await held.look()
+            except Fault:
+                # A vault that is locked, which is told by itself.
+                continue
+        if held.grant is None:
+            found.append(
+                LoginStatus(server=held.entry.name, account=held.entry.account, state="none")
+            )
+            continue
+        # It is there, so what it needs is loaded.
+        from switchboard.daemon.board.open_logins import login_status  # noqa: PLC0415
 
-            yield login_status(held.entry.name, held.grant)
+        found.append(login_status(held.entry.name, held.grant))
+    return tuple(found)
 
 
 def _boards(state: DaemonState) -> Iterator[BoardStatus]:
@@ -112,6 +131,7 @@ def _boards(state: DaemonState) -> Iterator[BoardStatus]:
             age_s=_age(board.started_at),
             problem=str(invalid.problems[0]) if invalid is not None else "",
             left_out=board.runtime.assembly.left_out,
+            untrusted=tuple(each.name for each in settings.untrusted),
         )
 
 

@@ -1,14 +1,15 @@
-"""Telling a person of questions, as their home says now. No workspace has a say in it.
+"""Telling a person of what waits for them, as their home says now. No workspace has a say in it.
 
 Light: of what carries messages over nothing is loaded before there is one to carry.
 """
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from switchboard.core.events import ApprovalAsked, ApprovalDecided, Event
+from switchboard.core.events import ApprovalAsked, ApprovalDecided, DefinitionHeld, Event
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.logs.stderr import write_failure
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from switchboard.pocket.notices.notifier import Notifier
     from switchboard.settings.sections import LastingAnswers, Settings
 
-_HEARD = frozenset({ApprovalAsked, ApprovalDecided})
+_HEARD = frozenset({ApprovalAsked, ApprovalDecided, DefinitionHeld})
+# A tool that changes all the time is told of once in so long.
+_AGAIN_S = 600.0
 Signature = tuple[tuple[str, int, int], ...]
 
 
@@ -44,6 +47,8 @@ class HomeNotices:
         self._notifier: Notifier | None = None
         self._lock = asyncio.Lock()
         self._tasks = TaskSet()
+        # Changed tools that somebody was told of, and when: each call of one tells of it again.
+        self._told: dict[tuple[str, str], tuple[str, float]] = {}
 
     def begin(self, state: "DaemonState") -> None:
         """Tell of the questions of this daemon."""
@@ -59,7 +64,10 @@ class HomeNotices:
 
     def __call__(self, event: Event, /) -> None:
         if isinstance(event, ApprovalAsked):
-            self._tasks.start(self._tell(event.approval_id))
+            self._tasks.start(self._tell(event))
+        elif isinstance(event, DefinitionHeld):
+            if self._is_new(event):
+                self._tasks.start(self._tell(event))
         elif isinstance(event, ApprovalDecided) and self._notifier is not None:
             self._notifier.withdraw(event.approval_id)
 
@@ -69,23 +77,34 @@ class HomeNotices:
         if self._notifier is not None:
             await self._notifier.aclose()
 
-    async def _tell(self, wanted: str) -> None:
+    def _is_new(self, event: DefinitionHeld) -> bool:
+        now = time.monotonic()
+        told, at = self._told.get((event.server, event.tool), ("", -_AGAIN_S))
+        if event.approval_id == told or now - at < _AGAIN_S:
+            return False
+        self._told[event.server, event.tool] = (event.approval_id, now)
+        return True
+
+    async def _tell(self, event: ApprovalAsked | DefinitionHeld) -> None:
         state = self._state
         if state is None:
             return
+        wanted = event.approval_id
         try:
             async with self._lock:
                 notifier = await self._current(state)
             if notifier is None:
                 return
-            guard = state.shared_children.guard(state.places.home)
-            posted = await guard.approvals.find(wanted)
+            approvals = state.shared_children.guard(state.places.home).approvals
+            if isinstance(event, DefinitionHeld):
+                held = [each for each in await approvals.held() if each.id == wanted]
+                for each in held:
+                    notifier.tell_change(each)
+            elif (posted := await approvals.find(wanted)) and posted.state == "pending":
+                notifier.tell(posted.question)
         except Fault:
             # Who asked is told of it, too.
             write_failure()
-            return
-        if posted is not None and posted.state == "pending":
-            notifier.tell(posted.question)
 
     async def _current(self, state: "DaemonState") -> "Notifier | None":
         """What tells of questions by the settings as they are now."""

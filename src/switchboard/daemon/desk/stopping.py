@@ -6,6 +6,7 @@ It asks no server for anything: what runs is ended on our side, and its server i
 import asyncio
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from switchboard.children.child import Child
 from switchboard.control.answers import StoppedCalls
@@ -23,6 +24,7 @@ _BY = "stop"
 _WHY = "its user has stopped every call"
 # A call that is cancelled ends at once; one that writes its end to a slow disk takes a moment.
 _ENDS_S, _LOOK_S = 5.0, 0.01
+_COUNTS_S = 0.25
 
 
 async def stop_calls(
@@ -35,9 +37,11 @@ async def stop_calls(
     children: Iterable[tuple[Child, Whose]],
 ) -> StoppedCalls:
     """End all of it, side by side, and say how much that was."""
+    # Counted first: a call that is stopped takes its question back by itself.
+    questions = await _waiting(approvals)
     under_way = tuple(calls.under_way.values())
     stopped = sum(call.clock.stop() for call in under_way)
-    ended_runs, questions = await asyncio.gather(_end_runs(runs), _refuse(approvals))
+    ended_runs, _ = await asyncio.gather(_end_runs(runs), _refuse(approvals))
     running = [child for child, _ in children if child.is_running] if request.servers else []
     await asyncio.gather(
         *(child.connection.stop(_WHY) for child in running), return_exceptions=True
@@ -63,12 +67,19 @@ async def _end_runs(runs: RunService | None) -> int:
     return len(under_way)
 
 
-async def _refuse(approvals: ApprovalStore) -> int:
+async def _waiting(approvals: ApprovalStore) -> int:
+    """How many questions wait, as far as that is told at once: nothing is stopped before."""
+    try:
+        async with asyncio.timeout(_COUNTS_S):
+            return len(await approvals.waiting())
+    except (Fault, TimeoutError):
+        return 0
+
+
+async def _refuse(approvals: ApprovalStore) -> None:
     """Say no to whatever waits, also to what other processes ask."""
     answer = Answer(verdict="denied", by=_BY, at=time.time())
-    try:
-        waiting = await approvals.waiting()
-        return sum([await approvals.decide(each.question.id, answer) for each in waiting])
-    except Fault:
-        # What cannot be read approves nothing either, and the rest has to stop.
-        return 0
+    # What cannot be read approves nothing either, and the rest has to stop.
+    with suppress(Fault):
+        for each in await approvals.waiting():
+            await approvals.decide(each.question.id, answer)

@@ -64,9 +64,10 @@ class Courier:
     def _next(self) -> QuestionNotice:
         if len(self._waiting) > _ONE_BY_ONE:
             count = len(self._waiting)
-            last = self._waiting[-1]
+            # As long as the last of them; what has no end waits longest.
+            ends = [each.expires_at for each in self._waiting]
             self._waiting.clear()
-            return QuestionNotice(count=count, expires_at=last.expires_at)
+            return QuestionNotice(count=count, expires_at=max(ends) if all(ends) else 0.0)
         return self._waiting.popleft()
 
     def _ended(self, notice: str) -> None:
@@ -75,7 +76,7 @@ class Courier:
         asyncio.get_running_loop().call_soon(self._go_on)
 
     async def _send(self, notice: QuestionNotice) -> None:
-        if notice.expires_at <= time.time():
+        if notice.expires_at and notice.expires_at <= time.time():
             return
         try:
             await self._sender.send(notice)

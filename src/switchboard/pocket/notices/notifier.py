@@ -1,4 +1,4 @@
-"""Tells a person of every question, in the ways that their home names."""
+"""Tells a person of all that waits for them, in the ways that their home names."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from switchboard.control.status import NoticeStatus
 from switchboard.core.questions import Question
+from switchboard.core.stores import Held
 from switchboard.pocket.answer_tokens import AnswerTokens
 from switchboard.pocket.notices.courier import Courier
-from switchboard.pocket.notices.question_notice import notice_of
+from switchboard.pocket.notices.question_notice import notice_of, notice_of_change
 from switchboard.pocket.notices.ways import Way
 
 
@@ -47,6 +48,12 @@ class Notifier:
                     notice, answer_url=f"{url}#yes={yes}&no={no}", deny_url=f"{url}#no={only}"
                 )
             courier.put(own)
+
+    def tell_change(self, held: Held) -> None:
+        """Tell of a tool that its server has changed."""
+        notice = notice_of_change(held)
+        for courier in self._couriers:
+            courier.put(notice)
 
     def withdraw(self, question: str) -> None:
         """A question was decided."""

@@ -4,6 +4,7 @@ import { setClock } from "./dom.js";
 
 const KEY = "switchboard-page-key";
 const SILENCE_MS = 25000;
+const SLEPT_MS = 4000;
 
 export class Refused extends Error {
   constructor(status, message, hint, reason) {
@@ -118,11 +119,18 @@ export function follow(hear, tell) {
     if (isLeading) reading?.abort();
     else { tabs.postMessage({ ping: true }); expect(2000); }
   };
-  let asleep = 0;
+  // It was hidden for long, or frozen; or the machine slept, which nobody tells but the clock.
+  let asleep = 0, beat = Date.now();
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) asleep = Date.now();
     else if (Date.now() - asleep > 5000) wake();
   });
+  document.addEventListener("resume", wake);
+  setInterval(() => {
+    const since = Date.now() - beat;
+    beat += since;
+    if (since > SLEPT_MS) wake();
+  }, 1000);
   addEventListener("online", wake);
   addEventListener("pageshow", (event) => event.persisted && wake());
   expect(SILENCE_MS);

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { bytes, h, keyed, moment, now as clockNow, sureButton, table } from "./dom.js";
-import { doing, isWaiting, known, refresh } from "./state.js";
+import { command, doing, known, refresh, waits } from "./state.js";
 
 const MOST_ERROR = 200;
 const parts = {};
@@ -52,7 +52,8 @@ function make() {
     ["Servers", (each) => each.servers, "n"],
     ["Tools", (each) => each.tools, "n"],
     ["Sessions", (each) => each.sessions, "n"],
-    ["Left out", (each) => Object.entries(each.left_out).map(([name, why]) => h("div", { class: "warn" }, h("b", {}, name), `: ${why}`))],
+    ["Left out", (each) => [...each.untrusted.map((name) => h("div", { class: "warn" }, h("b", {}, name), ": ", h("a", { href: "#queue" }, "waits for your trust"))),
+      ...Object.entries(each.left_out).map(([name, why]) => h("div", { class: "warn" }, h("b", {}, name), `: ${why}`))]],
   ]);
   parts.logins = table("Logins", [
     ["Server", (each) => [h("b", {}, each.server), each.account ? ` as ${each.account}` : ""]],
@@ -97,26 +98,25 @@ function show() {
   parts.servicesTitle.hidden = parts.services.element.hidden = !services.length;
   parts.services.update(services, (each) => [each.root, each.branch, each.service].join("\n"), "");
   const status = known("status");
-  const approvals = known("approvals");
   if (!status) return;
   const running = status.children.filter((each) => each.is_running);
-  const waits = approvals ? approvals.calls.filter(isWaiting).length + approvals.definitions.length : 0;
-  const under = status.sessions.reduce((sum, each) => sum + each.under_way, 0);
+  const configured = status.boards.reduce((sum, each) => sum + each.servers, 0);
+  const [number, sessions, under] = [waits(), status.sessions.length, status.calls_under_way];
   keyed(parts.tiles, [
-    ["wait for your answer", waits, "#queue", waits > 0],
-    ["sessions", status.sessions.length],
-    ["servers running", running.length],
-    ["calls under way", under],
+    [number === 1 ? "waits for your answer" : "wait for your answer", number, "#queue", number > 0],
+    [sessions === 1 ? "session" : "sessions", sessions],
+    [running.length === 1 ? "server running" : "servers running", running.length],
+    [under === 1 ? "call under way" : "calls under way", under],
     ["memory of servers", bytes(running.reduce((sum, each) => sum + each.memory_bytes, 0))],
     ["memory of the daemon", bytes(status.memory_bytes)],
   ], ([name]) => name, ([name, value, to, hot]) => h("li", { class: hot ? "hot" : null }, h("b", {}, value), to ? h("a", { href: to }, name) : name));
   const problems = status.boards.filter((each) => each.problem).map((each) => h("p", { class: "card bad" }, `${each.workspace}: its files cannot be used now: ${each.problem}`));
-  if (status.vault === "locked") problems.push(h("p", { class: "card warn" }, "The vault is locked: servers that need its secrets do not start. ", h("code", {}, "switchboard vault unlock")));
+  if (status.vault === "locked") problems.push(h("p", { class: "card warn" }, "The vault is locked: servers that need its secrets do not start. ", h("code", {}, command("vault", "unlock"))));
   parts.problems.replaceChildren(...problems);
   parts.sessions.update(steady(status.sessions), (each) => each.id, "No client is connected. Start your coding agent, or type: switchboard setup");
   parts.children.update([...status.children].map(({ age_s, ...each }) => ({ ...each, memory_bytes: Math.round(each.memory_bytes / (1 << 20)) * (1 << 20) }))
     .sort((one, other) => other.is_running - one.is_running || one.name.localeCompare(other.name)),
-    (each) => [each.name, each.account, each.workspace, each.root, each.session, each.boards, each.apart].join("\n"), "No servers yet. Type: switchboard add");
+    (each) => [each.name, each.account, each.workspace, each.root, each.session, each.boards, each.apart].join("\n"), configured ? "No server runs: each is started by its first call." : status.boards.length ? "No servers yet. Type: switchboard add" : "No server runs, because no client is connected.");
   parts.runsTitle.hidden = parts.runs.element.hidden = !status.runs.length;
   parts.runs.update(steady(status.runs), (each) => each.id, "");
   parts.loginsTitle.hidden = parts.logins.element.hidden = !status.logins.length;

@@ -8,7 +8,7 @@ import now from "./now.js";
 import queue from "./queue.js";
 import runs from "./runs.js";
 import savings from "./savings.js";
-import { doing, frame, isWaiting, known, refresh } from "./state.js";
+import { doing, frame, refresh, waits } from "./state.js";
 import yard from "./yard.js";
 
 const VIEWS = [now, queue, calls, runs, yard, savings, configuration];
@@ -28,8 +28,7 @@ const places = new Map();
 let current;
 
 function count() {
-  const found = known("approvals");
-  const number = found ? found.calls.filter(isWaiting).length + found.definitions.length : 0;
+  const number = waits();
   document.title = number ? `(${number}) Switchboard` : "Switchboard";
   const place = nav.querySelector('[href="#queue"]');
   if (place && place.dataset.count !== String(number)) {

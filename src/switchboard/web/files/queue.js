@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { diffBlock, difference, facts, h, keyed, mark, moment, now } from "./dom.js";
-import { codeCommand, doing, isWaiting, known, refresh, say } from "./state.js";
+import { codeCommand, command, commandIn, doing, isWaiting, known, neededLogins, refresh, say } from "./state.js";
 
 const YES = new Set(["approved", "consumed"]);
 const parts = {};
@@ -17,7 +17,7 @@ function make() {
   parts.else = h("div");
   return h("div", {},
     h("p", { class: "dim" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " move, ", h("kbd", {}, "a"), " approve, ", h("kbd", {}, "d"), " deny. A yes takes the code that ", (parts.command = h("code", {}, codeCommand())), " shows in your terminal; a no takes nothing."),
-    h("h2", {}, "Waiting for your answer"), parts.none, parts.list, (parts.elseTitle = h("h2", {}, "In your terminal")), parts.else, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
+    (parts.title = h("h2", {}, "Waiting for your answer")), parts.none, parts.list, (parts.elseTitle = h("h2", {}, "In your terminal")), parts.else, (parts.decidedTitle = h("h2", {}, "Decided in the last day")), parts.decided);
 }
 
 const itemsOf = (found) => [
@@ -135,12 +135,11 @@ function elsewhere() {
   const servers = (known("trust") ?? []).map((each) => ({
     id: `trust ${each.workspace} ${each.name}`, title: `${each.name} waits for your trust`, more: each.changed || (each.state === "changed" ? "It has changed since you trusted it." : "It came with the folder and does not run before."),
     pairs: [["would run", each.runs], ["program", each.program], ["in", each.folder || each.workspace], ["from", each.origin], ...Object.entries(each.env ?? {}).map(([name, value]) => [name, value])],
-    type: `cd ${each.workspace} && switchboard trust ${each.name}`,
+    type: commandIn(each.workspace, "trust", each.name),
   }));
-  const status = known("status");
-  const logins = (status?.logins ?? []).filter((each) => ["over", "none"].includes(each.state)).map((each) => ({
-    id: `login ${each.server} ${each.account}`, title: `${each.server} needs a login`, more: "", pairs: [["account", each.account], ["at", each.issuer]],
-    type: `switchboard login ${each.server}${each.account ? ` --account ${each.account}` : ""}`,
+  const logins = neededLogins().map((each) => ({
+    id: `login ${each.server} ${each.account}`, title: `${each.server} needs a login`, more: each.state === "over" ? "The last one is over, and cannot be renewed." : "Nobody is logged in there.",
+    pairs: [["account", each.account], ["at", each.issuer]], type: command("login", each.server, ...(each.account ? ["--account", each.account] : [])),
   }));
   return [...servers, ...logins];
 }
@@ -154,7 +153,8 @@ function show() {
   if (!found) return;
   const items = itemsOf(found);
   const busy = typing && items.some((each) => each.id === typing);
-  parts.none.hidden = Boolean(items.length);
+  parts.none.hidden = Boolean(items.length || others.length);
+  parts.title.hidden = Boolean(!items.length && others.length);
   if (!busy) keyed(parts.list, items, (each) => each.id, itemOf);
   if (!items.some((each) => each.id === selected)) select(items[0]?.id ?? "");
   else select(selected);

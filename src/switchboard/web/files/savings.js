@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { h, s, table } from "./dom.js";
-import { doing, known, need } from "./state.js";
+import { commandIn, doing, known, need } from "./state.js";
 
 const WIDE = 900, ROW = 24, LABEL = 180;
 const parts = {};
@@ -87,7 +87,7 @@ async function show() {
   ].map(([name, value]) => h("li", {}, h("b", {}, value), name)));
   parts.tokens.replaceChildren(report.servers.length ? tokenChart(report.servers) : nothing("No server is configured."));
   parts.daily.replaceChildren(report.by_day.length ? dayChart(report.by_day) : nothing(report.is_guarded ? "Nothing has been called yet." : "Calls are written down only while the gate is on: guard = true"));
-  parts.unused.replaceChildren(report.unused_servers.length ? h("ul", {}, report.unused_servers.map((each) => h("li", {}, h("b", {}, each.server), `: ${number(each.suite_tokens)} tokens in each listing. `, h("code", {}, `switchboard disable ${each.server}`)))) : nothing("Every server was used."));
+  parts.unused.replaceChildren(report.unused_servers.length ? h("ul", {}, report.unused_servers.map((each) => h("li", {}, h("b", {}, each.server), `: ${number(each.suite_tokens)} tokens in each listing. `, h("code", {}, commandIn(place, "disable", each.server))))) : nothing("Every server was used."));
   parts.tools.update(report.tools, (each) => [each.server, each.suite, each.tool].join("\n"), "Nothing has been called yet.");
 }
 

@@ -81,12 +81,27 @@ async function quietly(work) {
   }
 }
 
-// What gives a code: of the daemon that serves this page, which may have another home than usual.
-export function codeCommand() {
+// One word of a command line, as a shell reads it: names and folders are not ours.
+const word = (text) => (/^[\w./@:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+// What to type: for the daemon that serves this page, which may have another home than usual.
+export function command(...words) {
   const home = facts.status?.home ?? "";
   const isUsual = !home || home.endsWith("/.switchboard");
-  return `switchboard open --code${isUsual ? "" : ` --home ${/^[\w./-]+$/.test(home) ? home : `'${home.replaceAll("'", "'\\''")}'`}`}`;
+  return ["switchboard", ...words, ...(isUsual ? [] : ["--home", home])].map(word).join(" ");
 }
 
+export const codeCommand = () => command("open", "--code");
+export const commandIn = (folder, ...words) => `cd ${word(folder)} && ${command(...words)}`;
+
 export const isWaiting = (posted) => posted.state === "pending" && posted.question.expires_at > now();
+
+export const neededLogins = () => (facts.status?.logins ?? []).filter((each) => ["over", "none"].includes(each.state));
+
+// How much waits for a person, whatever it is: questions, changed tools, trust and logins.
+export function waits() {
+  const asks = facts.approvals ? facts.approvals.calls.filter(isWaiting).length + facts.approvals.definitions.length : 0;
+  const servers = new Set((facts.status?.boards ?? []).flatMap((each) => each.untrusted.map((name) => `${each.workspace}\n${name}`)));
+  return asks + (facts.trust?.length ?? servers.size) + neededLogins().length;
+}
 
