@@ -114,24 +114,25 @@ export function follow(hear, tell) {
   };
   // A page that slept may have a connection that nobody told it is dead.
   const wake = () => {
-    if (document.hidden) return;
     hear(undefined);
     if (isLeading) reading?.abort();
     else { tabs.postMessage({ ping: true }); expect(2000); }
   };
+  const look = () => document.hidden || wake();
   // It was hidden for long, or frozen; or the machine slept, which nobody tells but the clock.
   let asleep = 0, beat = Date.now();
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) asleep = Date.now();
     else if (Date.now() - asleep > 5000) wake();
   });
+  // Also out of sight: its title says how much waits.
   document.addEventListener("resume", wake);
   setInterval(() => {
     const since = Date.now() - beat;
     beat += since;
-    if (since > SLEPT_MS) wake();
+    if (since > SLEPT_MS) look();
   }, 1000);
-  addEventListener("online", wake);
+  addEventListener("online", look);
   addEventListener("pageshow", (event) => event.persisted && wake());
   expect(SILENCE_MS);
   tabs.postMessage({ ping: true });

@@ -41,11 +41,15 @@ export const known = (topic) => facts[topic];
 // The same, asked for if nobody has.
 export const need = async (topic) => (facts[topic] ??= await quietly(asked[topic]));
 
+const untrustedServers = () => new Set((facts.status?.boards ?? []).flatMap((each) => (each.untrusted ?? []).map((name) => `${each.workspace}\n${name}`)));
+
 // What waits for trust in each folder that is served.
 async function untrusted() {
   const places = new Set(((await need("status"))?.boards ?? []).map((each) => each.workspace));
   const reports = await Promise.all([...places].map((workspace) => ask("report", { report: "trust", workspace })));
-  return reports.flatMap(({ report }) => (report.entries ?? []).filter((each) => each.state !== "trusted").map((each) => ({ ...each, workspace: report.workspace })));
+  // Of servers the board knows best: its clients may trust by a variable, which a report knows nothing of.
+  const waits = (folder, each) => each.state !== "trusted" && (each.kind !== "server" || untrustedServers().has(`${folder}\n${each.name}`));
+  return reports.flatMap(({ report }) => (report.entries ?? []).filter((each) => waits(report.workspace, each)).map((each) => ({ ...each, workspace: report.workspace })));
 }
 
 const asked = {
@@ -101,7 +105,6 @@ export const neededLogins = () => (facts.status?.logins ?? []).filter((each) => 
 // How much waits for a person, whatever it is: questions, changed tools, trust and logins.
 export function waits() {
   const asks = facts.approvals ? facts.approvals.calls.filter(isWaiting).length + facts.approvals.definitions.length : 0;
-  const servers = new Set((facts.status?.boards ?? []).flatMap((each) => each.untrusted.map((name) => `${each.workspace}\n${name}`)));
-  return asks + (facts.trust?.length ?? servers.size) + neededLogins().length;
+  return asks + (facts.trust?.length ?? untrustedServers().size) + neededLogins().length;
 }
 
