@@ -6,13 +6,17 @@ that it writes lies in `~/.cache/switchboard-example`, or where `EXAMPLE_STATE` 
 """
 
 import argparse
+import itertools
 import json
 import os
+import re
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import urllib.error
 import urllib.request
 from collections.abc import Generator, Sequence
@@ -24,12 +28,17 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 WORKSPACE = CHECKOUT / "examples" / "workspace"
 # Not in the folder that the example lies in: a repository must not choose what is trusted.
 STATE = Path(os.environ.get("EXAMPLE_STATE") or Path.home() / ".cache" / "switchboard-example")
+SHORTCUT = STATE / "sb"
 PROGRAM = Path(sys.prefix) / "bin" / "switchboard"
 LOOPBACK = "127.0.0.1"
 PREFERRED_PORT = 8081
 TOKEN_VARIABLE = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 START_S = 20.0
 STOP_S = 10.0
+# A word that nobody types.
+MUCH = 40
+# Of the terminal. What is to be copied is never broken, however long it is.
+WIDTH = shutil.get_terminal_size((80, 24)).columns
 
 Json = dict[str, Any]
 
@@ -98,25 +107,35 @@ def main() -> int:
 
 def demonstrate() -> None:
     STATE.mkdir(parents=True, exist_ok=True)
+    write_shortcut()
     heading("1. Trust the four servers of examples/workspace")
     # You run this yourself, so what is shown is agreed to; at a terminal `trust` asks.
-    show_command("trust")
+    show_command("trust", only_table=True)
+    tell(f"What each of them may do, in full: {shortcut('trust')}", "    ")
     show_command("trust", "--all", "--fingerprint", _shown_fingerprint())
     heading("2. What a model reads: every tool, or four suites")
     show_command("tokens")
+    tell(
+        "Four servers with 34 small tools cost so little that a session with `direct` need not be"
+        " dearer than with the others, which pay for looking tools up. The LISTING of `direct`"
+        " grows with every server that you add, and that of the others hardly at all."
+    )
     heading("3. A client launches `switchboard mcp` and talks MCP to it")
     with talking() as client:
         client.request("initialize", HELLO)
         client.notify("notifications/initialized")
         for tool in client.request("tools/list", {})["tools"]:
-            print(f"  {tool['name']:14} {tool['description']}")
+            tell(f"{tool['name']:14} {tool['description']}", "  ", " " * 17)
         arguments: Json = {"action": "introspect", "subtool": "convert_units"}
-        print(f"\n  → calc_suite {json.dumps(arguments)}")
-        print(f"  ← {client.call('calc_suite', arguments)}")
+        talk(client, "calc_suite", arguments)
         marathon = {"quantity": 26.2188, "source": "mi", "target": "km"}
-        arguments = {"action": "call", "subtool": "convert_units", "args": marathon}
-        print(f"\n  → calc_suite {json.dumps(arguments)}")
-        print(f"  ← {client.call('calc_suite', arguments)}")
+        talk(client, "calc_suite", {"action": "call", "subtool": "convert_units", "args": marathon})
+
+
+def talk(client: Client, tool: str, arguments: Json) -> None:
+    print()
+    tell(f"→ {tool} {json.dumps(arguments)}", "  ", "    ")
+    tell(f"← {client.call(tool, arguments)}", "  ", "    ")
 
 
 def serve(ports: Sequence[int], opened: Json, *, once: bool) -> None:
@@ -127,15 +146,15 @@ def serve(ports: Sequence[int], opened: Json, *, once: bool) -> None:
         print(f"  {url} answers; without the token it refuses\n")
         heading("Clients that launch Switchboard themselves (stdio)")
         print("In Claude Code this example is:\n")
-        print(f"  claude mcp add switchboard -- {shlex.join(command('mcp'))}\n")
+        print(f"  claude mcp add switchboard -- {shortcut('mcp')}\n")
         print("Your own servers get there with `switchboard setup`.\n")
         heading("Clients that connect to the endpoint above (HTTP)")
         print("They read its token from a variable. Type this where you start them:\n")
-        print(f'  export {TOKEN_VARIABLE}="$(cat {home() / "http-token"})"\n')
+        print(f'  export {TOKEN_VARIABLE}="$(cat {short(home() / "http-token")})"\n')
         print("Claude Code:\n")
         # In single quotes: Claude Code fills the variable in, and keeps the token out of its file.
         header = f"'Authorization: Bearer ${{{TOKEN_VARIABLE}}}'"
-        print(f"  claude mcp add --transport http switchboard {url} --header {header}\n")
+        print(f"  claude mcp add --transport http switchboard {url} \\\n    --header {header}\n")
         print("Codex, in ~/.codex/config.toml:\n")
         print("  [mcp_servers.switchboard]")
         print(f'  url = "{url}"')
@@ -151,8 +170,7 @@ def serve(ports: Sequence[int], opened: Json, *, once: bool) -> None:
 @contextmanager
 def page() -> Generator[Json]:
     """What `switchboard open` says, and the daemon that serves the page until the block ends."""
-    ours = environment()
-    del ours["SWITCHBOARD_IN_PROCESS"]
+    ours = with_daemon()
     done = subprocess.run(  # noqa: S603 - our own program
         command("open", "--no-browser", "--json"),
         env=ours,
@@ -173,13 +191,15 @@ def tell_page(opened: Json) -> None:
     if not opened.get("link"):
         print(f"  not here: {opened['message']}\n")
         return
-    print("This link logs your browser in, once:\n")
+    print("This link logs your browser in, once, within five minutes:\n")
     print(f"  {opened['link']}\n")
-    words = ("call", "notebook", "add_note", "title=Hello", "body=from the page")
+    tell(f"Later this gives another one: {shortcut('open')}")
+    print()
     print("Make a call in another terminal, and look into the queue of the page:\n")
-    print(f"  {shlex.join(command(*words))}\n")
+    print(f"  {shortcut('call', 'notebook', 'add_note', 'title=Hello', 'body=World')}\n")
     print("To approve it the page asks for a code, which a terminal of yours gives:\n")
-    print(f"  {shlex.join(command('open', '--code'))}\n")
+    print(f"  {shortcut('open', '--code')}\n")
+    print("Then look for it under Calls.\n")
 
 
 @contextmanager
@@ -220,7 +240,8 @@ def endpoint(port: int) -> Generator["subprocess.Popen[bytes]"]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=environment(),
+            # In the daemon, so that the page shows it and whoever connects to it.
+            env=with_daemon(),
             cwd=WORKSPACE,
         ) as process,
     ):
@@ -264,13 +285,16 @@ def check_endpoint(url: str, token: str) -> None:
     raise Failed("the endpoint answers without its token")
 
 
-def show_command(*words: str) -> None:
-    print(f"  $ switchboard {' '.join(words)}", flush=True)
+def show_command(*words: str, only_table: bool = False) -> None:
+    """Run a command and show what it says, or only the table that this begins with."""
+    typed = (word if len(word) < MUCH else f"{word[:8]}…" for word in words)
+    print(f"  $ switchboard {' '.join(typed)}", flush=True)
     done = subprocess.run(  # noqa: S603 - our own program
         command(*words), env=environment(), cwd=WORKSPACE, capture_output=True, check=False
     )
-    for line in (done.stdout + done.stderr).decode().splitlines():
-        print(f"    {line}")
+    said = (done.stdout + done.stderr).decode().splitlines()
+    for line in fitted(said[: said.index("")] if only_table and "" in said else said):
+        tell(line, "    ", "      ")
     if done.returncode:
         raise Failed(f"`switchboard {' '.join(words)}` ended with exit code {done.returncode}")
 
@@ -287,12 +311,73 @@ def _shown_fingerprint() -> str:
     return json.loads(done.stdout)["fingerprint"]
 
 
+def fitted(lines: list[str]) -> list[str]:
+    """The rows of a table that is too wide, with its widest column cut."""
+    room = WIDTH - 4
+    heads = lines[0] if lines and lines[0].isupper() else ""
+    starts = [found.start() for found in re.finditer(r"^\S|(?<=  )\S", heads)]
+    rows = [line for line in lines if heads and all(line[at - 2 : at] == "  " for at in starts[1:])]
+    over = max(map(len, rows), default=0) - room
+    if over <= 0 or len(starts) < 2:  # noqa: PLR2004 - a column and another one
+        return lines
+    sizes = [end - start for start, end in itertools.pairwise(starts)]
+    widest = sizes.index(max(sizes))
+    begin, end = starts[widest], starts[widest + 1]
+    cut = end - 2 - over
+
+    def shorter(row: str) -> str:
+        cell = row[begin : end - 2].rstrip()
+        cell = cell if len(cell) <= cut - begin else f"{cell[: cut - begin - 1]}…"
+        return f"{row[:begin]}{cell:{cut - begin}}  {row[end:]}"
+
+    return [shorter(line) if line in rows else line for line in lines]
+
+
+def tell(text: str, indent: str = "", later: str | None = None) -> None:
+    """Print a text in lines that fit, broken between words alone."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if later is None else later,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    )
+    print("\n".join(lines), flush=True)
+
+
 def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}", flush=True)
 
 
 def command(*words: str) -> list[str]:
     return [str(PROGRAM), *words, "--workspace", str(WORKSPACE), "--home", str(home())]
+
+
+def write_shortcut() -> None:
+    """A program that is `switchboard` on the example, because its own command lines are long."""
+    ours = environment()
+    lines = [
+        "#!/bin/sh",
+        f"export PATH={shlex.quote(str(Path(sys.base_prefix) / 'bin'))}:$PATH",
+        f"export NOTES_FILE={shlex.quote(ours['NOTES_FILE'])}",
+        f'exec {shlex.quote(str(PROGRAM))} "$@" {shlex.join(command()[1:])}',
+    ]
+    SHORTCUT.write_text("\n".join([*lines, ""]), "utf-8")
+    SHORTCUT.chmod(0o700)
+
+
+def shortcut(*words: str) -> str:
+    return " ".join((short(SHORTCUT), *map(shlex.quote, words)))
+
+
+def short(path: Path) -> str:
+    """A path as it is typed, from the home of whoever types."""
+    if path.is_relative_to(Path.home()):
+        return f"~/{shlex.quote(str(path.relative_to(Path.home())))}"
+    return shlex.quote(str(path))
 
 
 def home() -> Path:
@@ -309,6 +394,13 @@ def environment(**more: str) -> dict[str, str]:
     # A demonstration leaves no daemon behind.
     ours["SWITCHBOARD_IN_PROCESS"] = "1"
     return {**ours, "NOTES_FILE": str(STATE / "notes.json"), **more}
+
+
+def with_daemon() -> dict[str, str]:
+    """The same for what runs in the daemon, which `page` ends."""
+    ours = environment()
+    del ours["SWITCHBOARD_IN_PROCESS"]
+    return ours
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:

@@ -65,17 +65,39 @@ def test_the_demonstration_shows_the_main_job(shown: str) -> None:
     wait_until_none_mention(str(EXAMPLE))
 
 
-async def test_the_lines_that_it_gives_work(shown: str) -> None:
+def test_it_fits_into_a_terminal_and_breaks_no_word(shown: str) -> None:
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    # What is to be typed is whole, and what explains itself is there.
+    assert "\n  ~/.cache/switchboard-example/sb open --code\n" in shown
+    assert "need not be dearer" in " ".join(shown.split())
+
+
+def test_what_is_typed_keeps_its_notes_out_of_the_repository(
+    shown: str, env: dict[str, str]
+) -> None:
+    typed = next(line.strip() for line in shown.splitlines() if " call notebook " in line)
+    words = [word.replace("~", env["HOME"], 1) for word in shlex.split(typed)]
+    words[words.index("add_note") :] = ["list_notes"]
+    done = subprocess.run(
+        [*words, "--in-process"], capture_output=True, text=True, timeout=60, env=env, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"NOTES_FILE={env['HOME']}" in Path(words[0]).read_text("utf-8")
+    assert not (EXAMPLE / "notes.json").exists()
+
+
+async def test_the_lines_that_it_gives_work(shown: str, env: dict[str, str]) -> None:
     launch = shlex.split(line_after(shown, "(stdio)", "this example is:\n"))
     assert launch[:4] == ["claude", "mcp", "add", "switchboard"]
     command = launch[launch.index("--") + 1 :]
+    command[0] = command[0].replace("~", env["HOME"], 1)
     async with talking_to(
-        command, cwd=CHECKOUT, env={**os.environ, "SWITCHBOARD_IN_PROCESS": "1"}
+        command, cwd=CHECKOUT, env={**env, "SWITCHBOARD_IN_PROCESS": "1"}
     ) as client:
         await client.initialize()
         assert set(await client.tools()) == set(SERVERS)
         await client.close()
-    http = line_after(shown, "(HTTP)", "Claude Code:\n")
+    http = line_after(shown, "(HTTP)", "Claude Code:\n", "\\\n")
     assert "--header 'Authorization: Bearer ${SWITCHBOARD_TOKEN}'" in http
     codex = shown.split("(HTTP)")[1].split("config.toml:\n")[1].split("\n\n", maxsplit=2)[0]
     assert tomllib.loads(codex)["mcp_servers"]["switchboard"]["bearer_token_env_var"]

@@ -57,9 +57,12 @@ async def test_from_make_run_alone_a_call_is_found_approved_and_seen_in_the_log(
                 shown.append(line)
         (link,) = (line.strip() for line in shown if "#login=" in line)
         (call,) = (shlex.split(line) for line in shown if " call notebook " in line)
-        (more,) = (shlex.split(line) for line in shown if " open --code " in line)
+        (more,) = (shlex.split(line) for line in shown if line.endswith(" open --code\n"))
         tab = await browser.page(link)
-        await tab.until_text("No client is connected")
+        # What runs is there before anything was called: the endpoint is in the same daemon.
+        await tab.until_text(str(CHECKOUT / "examples" / "workspace"))
+        for server in ("calc", "clock", "notes", "textkit"):
+            await tab.until_text(server)
         calling = await asyncio.create_subprocess_exec(
             *ANOTHER, *call, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=env
         )
