@@ -90,8 +90,9 @@ schemas: $(VENV)/.dev ## Write the JSON Schemas of every file, and the table of 
 	$(PY) -m switchboard.cli.verbs.parts.report_schemas schemas/reports
 	$(PY) tools/reference.py
 
-picture: $(VENV)/.dev ## Draw the picture of the README anew, from a real run.
+picture: $(VENV)/.dev $(NODE_HOME)/node_modules/.stamp ## Draw the picture of the README anew, and those of the page, from a real run.
 	$(PY) tools/picture.py
+	$(PY) tools/page_pictures.py
 
 lock: ## Resolve the locks anew from pyproject.toml.
 	$(PYTHON) -m venv .run/lock

@@ -187,6 +187,8 @@ class Tab:
 
     async def picture(self, name: str) -> Path:
         """Keep how the page looks, whole, among the artefacts of the run."""
+        # They would take room from the page, and stand in no picture.
+        await self.do("Emulation.setScrollbarsHidden", hidden=True)
         taken = await self.do("Page.captureScreenshot", captureBeyondViewport=True)
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"

@@ -14,7 +14,7 @@ import yard from "./yard.js";
 const VIEWS = [now, queue, calls, runs, yard, savings, configuration];
 const TOPICS = [
   [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
-  [/^(Session|Child|Config|Login|Run|Names)/, "status"],
+  [/^(Session|Child|Config|Login|Run|Names|ApprovalAsked|ApprovalDecided)/, "status"],
   [/^Config/, "configuration"],
   [/^Config/, "trust"],
   [/^Call/, "calls"],

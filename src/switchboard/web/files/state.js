@@ -61,9 +61,13 @@ const asked = {
 
 // Ask for a topic again: at once if nobody has asked lately, and never twice at a time.
 export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
-  const state = (waiting[topic] ??= { timer: 0, busy: false, again: false, asked: -Infinity });
+  const state = (waiting[topic] ??= { timer: 0, due: 0, busy: false, again: false, asked: -Infinity });
   if (state.busy) { state.again = true; return; }
-  if (state.timer) return;
+  const due = Math.max(performance.now() + (within && SOON_MS), state.asked + within);
+  // Whoever wants it sooner does not wait for whoever can wait.
+  if (state.timer && due >= state.due) return;
+  clearTimeout(state.timer);
+  state.due = due;
   state.timer = setTimeout(async () => {
     state.timer = 0;
     state.busy = true;
@@ -75,7 +79,7 @@ export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
       state.busy = false;
       if (state.again) { state.again = false; refresh(topic); }
     }
-  }, Math.max(within && SOON_MS, state.asked + within - performance.now()));
+  }, due - performance.now());
 }
 
 async function quietly(work) {
