@@ -189,6 +189,7 @@ class Tab:
         """Keep how the page looks, whole, among the artefacts of the run."""
         # They would take room from the page, and stand in no picture.
         await self.do("Emulation.setScrollbarsHidden", hidden=True)
+        await self.value("new Promise((done) => requestAnimationFrame(() => done(1)))")
         taken = await self.do("Page.captureScreenshot", captureBeyondViewport=True)
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"

@@ -1,11 +1,11 @@
 // Calls: what runs now and what ended, as a strip of time and as a table; one call in full.
 
 import { ask } from "./api.js";
-import { bytes, clock, facts, h, keyed, moment, now, s, span, table } from "./dom.js";
+import { bytes, chartWidth, clock, facts, h, keyed, moment, now, s, span, table } from "./dom.js";
 import { doing, known, refresh } from "./state.js";
 
 const AT_ONCE = 200;
-const WIDE = 1000, HIGH = 60;
+const HIGH = 60;
 const parts = {};
 const wanted = { tool: "", session: "", server: "", outcome: "", minutes: "" };
 let last = AT_ONCE;
@@ -62,17 +62,17 @@ function make() {
 
 // When calls came and how long they took, the latest at the right.
 function strip(items) {
-  const from = Math.min(...items.map((each) => each.came_at)), to = now();
-  const x = (at) => ((at - from) / Math.max(to - from, 1)) * WIDE;
+  const from = Math.min(...items.map((each) => each.came_at)), to = now(), wide = chartWidth();
+  const x = (at) => ((at - from) / Math.max(to - from, 1)) * wide;
   const bars = items.slice(-400).map((each) => {
     const long = Math.max(took(each), 0.001);
     const high = Math.min(HIGH - 18, 6 + Math.log2(1 + long * 100) * 4);
     return s("rect", { x: x(each.came_at).toFixed(1), y: (HIGH - 14 - high).toFixed(1), width: Math.max(2, x(each.ended_at || to) - x(each.came_at)).toFixed(1), height: high.toFixed(1),
       fill: `var(--${kindOf(each)})`, opacity: "0.75" }, s("title", {}, `${each.tool}, ${span(long)}, ${each.state}`));
   });
-  return s("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${items.length} calls since ${clock(from)}` },
-    s("line", { x1: 0, x2: WIDE, y1: HIGH - 13.5, y2: HIGH - 13.5, stroke: "var(--line)" }), bars,
-    s("text", { x: 0, y: HIGH - 2 }, clock(from)), s("text", { x: WIDE, y: HIGH - 2, "text-anchor": "end" }, "now"));
+  return s("svg", { class: "chart", viewBox: `0 0 ${wide} ${HIGH}`, role: "img", "aria-label": `${items.length} calls since ${clock(from)}` },
+    s("line", { x1: 0, x2: wide, y1: HIGH - 13.5, y2: HIGH - 13.5, stroke: "var(--line)" }), bars,
+    s("text", { x: 0, y: HIGH - 2 }, clock(from)), s("text", { x: wide, y: HIGH - 2, "text-anchor": "end" }, "now"));
 }
 
 function chosen(select, names, value) {

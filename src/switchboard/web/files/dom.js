@@ -135,6 +135,9 @@ setInterval(() => document.hidden || document.querySelectorAll("time[data-at]").
 export const bytes = (size) => (size >= 1 << 20 ? `${Math.round(size / (1 << 20))} MB` : size >= 1024 ? `${Math.round(size / 1024)} KB` : `${size} B`);
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString();
 
+// How wide a chart is drawn, so that its letters stay as large as they are.
+export const chartWidth = () => Math.max(300, Math.min(1000, document.documentElement.clientWidth - 60));
+
 // Lines of two texts: what stays, what was added (+) and taken away (-).
 export function difference(before, after) {
   const old = before.split("\n").slice(0, 400), now = after.split("\n").slice(0, 400);

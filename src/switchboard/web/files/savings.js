@@ -1,10 +1,10 @@
 // Savings: what models read of servers against all their tools, and what was used.
 
 import { ask } from "./api.js";
-import { h, s, table } from "./dom.js";
+import { chartWidth, h, s, table } from "./dom.js";
 import { commandIn, doing, known, need } from "./state.js";
 
-const WIDE = 900, ROW = 24, LABEL = 180;
+const ROW = 24;
 const parts = {};
 let days = "30";
 let place = "";
@@ -38,20 +38,21 @@ function make() {
 // Two bars for each server: as it is shown, and with all its tools.
 function tokenChart(servers) {
   const most = Math.max(1, ...servers.map((each) => Math.max(each.direct_tokens, each.suite_tokens)));
-  const x = (value) => (value / most) * (WIDE - LABEL - 90);
-  return s("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${servers.length * ROW * 1.5 + 4}`, role: "img", "aria-label": "Tokens of each server as a suite, and with all its tools" },
+  const wide = chartWidth(), label = wide < 600 ? 96 : 180;
+  const x = (value) => (value / most) * (wide - label - 120);
+  return s("svg", { class: "chart", viewBox: `0 0 ${wide} ${servers.length * ROW * 1.5 + 4}`, role: "img", "aria-label": "Tokens of each server as a suite, and with all its tools" },
     servers.map((each, at) => {
       const y = at * ROW * 1.5 + 4;
-      return [s("text", { x: 0, y: y + 16 }, each.server.slice(0, 26)),
-        s("rect", { class: "a", x: LABEL, y, width: Math.max(1, x(each.suite_tokens)), height: 11 }), s("text", { x: LABEL + x(each.suite_tokens) + 6, y: y + 10 }, `${number(each.suite_tokens)} now`),
-        s("rect", { class: "b", x: LABEL, y: y + 13, width: Math.max(1, x(each.direct_tokens)), height: 11 }), s("text", { x: LABEL + x(each.direct_tokens) + 6, y: y + 23 }, each.tools ? `${number(each.direct_tokens)} all ${each.tools} tools` : "not known until it has run")];
+      return [s("text", { x: 0, y: y + 16 }, each.server.slice(0, label / 7)),
+        s("rect", { class: "a", x: label, y, width: Math.max(1, x(each.suite_tokens)), height: 11 }), s("text", { x: label + x(each.suite_tokens) + 6, y: y + 10 }, `${number(each.suite_tokens)} now`),
+        s("rect", { class: "b", x: label, y: y + 13, width: Math.max(1, x(each.direct_tokens)), height: 11 }), s("text", { x: label + x(each.direct_tokens) + 6, y: y + 23 }, each.tools ? `${number(each.direct_tokens)} all ${each.tools} tools` : "not known until it has run")];
     }));
 }
 
 function dayChart(list) {
   const most = Math.max(1, ...list.map((each) => each.calls));
-  const wide = Math.min(60, (WIDE - 20) / list.length), high = 140;
-  return s("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${high + 32}`, role: "img", "aria-label": "Calls of each day, and how many failed" },
+  const all = chartWidth(), wide = Math.min(60, (all - 20) / list.length), high = 140;
+  return s("svg", { class: "chart", viewBox: `0 0 ${all} ${high + 32}`, role: "img", "aria-label": "Calls of each day, and how many failed" },
     list.map((each, at) => {
       const tall = (each.calls / most) * high, bad = (each.errors / most) * high, x = at * wide + 10;
       return [s("rect", { class: "a", x, y: high + 12 - tall, width: wide * 0.7, height: tall }, s("title", {}, `${each.day}: ${each.calls} calls, ${each.errors} errors`)),

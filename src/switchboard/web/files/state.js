@@ -109,6 +109,6 @@ export const neededLogins = () => (facts.status?.logins ?? []).filter((each) => 
 // How much waits for a person, whatever it is: questions, changed tools, trust and logins.
 export function waits() {
   const asks = facts.approvals ? facts.approvals.calls.filter(isWaiting).length + facts.approvals.definitions.length : 0;
-  return asks + (facts.trust?.length ?? untrustedServers().size) + neededLogins().length;
+  return asks + untrustedServers().size + neededLogins().length;
 }
 
