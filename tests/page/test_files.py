@@ -29,6 +29,27 @@ def test_every_module_that_one_imports_is_there() -> None:
     for name, text in TEXT.items():
         for wanted in re.findall(r'from "\./([\w.]+)"', text):
             assert wanted in TEXT, (name, wanted)
+    [views] = re.findall(r"const VIEWS = \[(.*?)\];", TEXT["page.js"])
+    for view in re.findall(r'"(\w+)"', views):
+        assert f'export default {{ name: "{view}",' in TEXT[f"{view}.js"]
+
+
+def test_what_is_seen_first_takes_few_files_which_are_asked_for_at_once() -> None:
+    wanted = {"page.js"}
+    while (
+        more := {
+            found for name in wanted for found in re.findall(r'from "\./([\w.]+)"', TEXT[name])
+        }
+        - wanted
+    ):
+        wanted |= more
+    assert wanted == {"page.js", "api.js", "dom.js", "now.js", "state.js"}
+    asked = set(
+        re.findall(
+            r'(?:modulepreload" href|script type="module" src)="([\w.]+)"', TEXT["index.html"]
+        )
+    )
+    assert asked == wanted
 
 
 def test_a_daemon_that_serves_no_page_loads_nothing_of_it() -> None:

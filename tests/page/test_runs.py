@@ -43,6 +43,8 @@ async def test_a_run_is_watched_and_cancelled(
         try:
             await tab.until_text("Runs of agents")
             await tab.click('nav a[href="#runs"]')
+            # The first view has a list of them, too.
+            await tab.until("document.querySelector('main h2')?.innerText === 'Runs of agents'")
             await tab.click('td a[href^="#runs/"]')
             await tab.until_text("make it <b>bold</b>")
             await tab.until("document.querySelector('[role=log]')?.innerText.includes('tail -f')")
@@ -107,6 +109,8 @@ async def test_a_run_that_has_ended_goes_on_once_a_person_has_agreed(
                 await process.communicate()
             assert process.returncode == 0
             await tab.click('nav a[href="#runs"]')
+            # The first view has a list of them, too.
+            await tab.until("document.querySelector('main h2')?.innerText === 'Runs of agents'")
             await tab.click('td a[href^="#runs/"]')
             await tab.until_text("first words")
             await tab.click("[aria-label='What to do next']")

@@ -1,6 +1,7 @@
 """Calls, savings and the configuration, as a person sees them in a real browser."""
 
 import asyncio
+import json
 
 from cli.commands import UNTRUSTING
 from page.visiting import opened, visitor, waiting_call
@@ -102,3 +103,48 @@ async def test_a_server_that_waits_for_trust_is_in_the_queue_with_what_it_would_
         assert "echo_child.py" in await tab.text()
         assert await tab.accessibility() == []
         await tab.picture("queue-trust")
+
+
+async def test_calls_are_filtered_and_exported_as_lines_of_the_audit_log(
+    workspace: Workspace, browser: Browser
+) -> None:
+    async with shim(workspace) as client:
+        await client.call_subtool("echo_suite", "echo", {"text": "hi"})
+        report = await asyncio.to_thread(opened, workspace)
+        tab = await browser.page(report["link"])
+        await tab.until_text("switchboard-tests 1")
+        async with waiting_call(workspace):
+            await tab.press("2")
+            await tab.click("[data-act=deny]")
+            await tab.until_text("Denied.")
+        await tab.press("3")
+        tools = "[...document.querySelectorAll('td[data-label=Tool]')].map((e) => e.innerText)"
+        await tab.until(f"String({tools}) === 'writes,echo'")
+        outcome = (
+            "[...document.querySelectorAll('label')].find((e) => e.innerText.startsWith('Outcome'))"
+        )
+        for value, shown in (
+            ("ok", "echo"),
+            ("failed", "writes"),
+            ("running", ""),
+            ("", "writes,echo"),
+        ):
+            await tab.value(
+                f"(() => {{ const e = {outcome}.querySelector('select'); e.value = '{value}';"
+                "e.dispatchEvent(new Event('change')); })()"
+            )
+            await tab.until(f"String({tools}) === '{shown}'")
+        await tab.value(
+            "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.kept = text; });"
+            "return '#calls'; }"
+        )
+        await tab.value(
+            "[...document.querySelectorAll('button')]"
+            ".find((e) => e.innerText.startsWith('Export')).click()"
+        )
+        lines = (await tab.until("window.kept")).splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [each["seq"] for each in records] == sorted(each["seq"] for each in records)
+    assert {"approval.requested", "approval.decided", "tool.call.refused"} <= {
+        each["event"] for each in records
+    }

@@ -68,6 +68,29 @@ async def test_a_changed_tool_is_shown_with_its_difference_and_agreed_to(
         assert "seen" in str(await client.call_subtool("worded_suite", "look"))
 
 
+async def test_a_yes_for_the_session_answers_the_next_call_of_the_tool(
+    workspace: Workspace, browser: Browser
+) -> None:
+    folder = workspace.child("worded", child_command("worded_child"))
+    (folder / "words.txt").write_text("Keeps a text.", "utf-8")
+    async with shim(workspace) as client:
+        report = await asyncio.to_thread(opened, workspace)
+        tab = await browser.page(report["link"])
+        await tab.until_text("switchboard-tests 1")
+        first = asyncio.ensure_future(client.call_subtool("worded_suite", "keep", {"text": "one"}))
+        await tab.until("document.title === '(1) Switchboard'")
+        await tab.press("2")
+        await tab.until("!!document.querySelector('[data-act=extent]')")
+        await tab.value("document.querySelector('[data-act=extent]').value = 'session'")
+        await tab.press("a")
+        await tab.type(report["code"])
+        await tab.enter()
+        await tab.until_text("Approved.")
+        assert "kept one" in str(await first)
+        # Nobody is asked again, whatever the text is.
+        assert "kept two" in str(await client.call_subtool("worded_suite", "keep", {"text": "two"}))
+
+
 async def test_a_login_that_is_needed_waits_in_the_queue_until_somebody_logs_in(
     workspace: Workspace, browser: Browser
 ) -> None:
@@ -87,6 +110,11 @@ async def test_a_login_that_is_needed_waits_in_the_queue_until_somebody_logs_in(
             await log_in(workspace, "notes")
             await tab.press("1")
             await tab.until("document.title === 'Switchboard'")
+            # From now on it is among the logins, with how long it lasts.
+            await tab.until("document.querySelector('td[data-label=State] .good')?.innerText")
+            await tab.until_text("Logins")
+            until = "[...document.querySelectorAll('td[data-label=Until]')].pop().innerText"
+            assert await tab.value(until) != "-"
 
 
 async def test_what_is_to_be_typed_is_safe_in_a_shell_whatever_a_folder_is_called(

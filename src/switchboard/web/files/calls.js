@@ -145,4 +145,4 @@ async function exported() {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-export default { name: "calls", title: "Calls", topics: ["calls"], make, show, go };
+export default { name: "calls", topics: ["calls"], make, show, go };

@@ -64,4 +64,4 @@ async function show() {
   findings((await doing(() => ask("report", { report: "doctor", workspace: place })))?.report);
 }
 
-export default { name: "configuration", title: "Configuration", topics: ["configuration"], make, show };
+export default { name: "configuration", topics: ["configuration"], make, show };

@@ -127,4 +127,4 @@ function show() {
 // Nobody tells when a service changes.
 setInterval(() => !document.hidden && parts.tiles?.isConnected && refresh("services", 0), 15000);
 
-export default { name: "now", title: "Now", topics: ["status", "approvals", "services"], make, show };
+export default { name: "now", topics: ["status", "approvals", "services"], make, show };

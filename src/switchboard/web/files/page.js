@@ -1,17 +1,16 @@
 // The frame of the page: logging in, the views, the keys, and what is asked anew when.
 
 import { follow, hasVisit, login, logout } from "./api.js";
-import calls from "./calls.js";
-import configuration from "./configuration.js";
 import { h, mark, shown } from "./dom.js";
 import now from "./now.js";
-import queue from "./queue.js";
-import runs from "./runs.js";
-import savings from "./savings.js";
-import { doing, frame, refresh, waits } from "./state.js";
-import yard from "./yard.js";
+import { doing, frame, refresh, say, waits } from "./state.js";
 
-const VIEWS = [now, queue, calls, runs, yard, savings, configuration];
+const VIEWS = ["now", "queue", "calls", "runs", "yard", "savings", "configuration"];
+const LATER_MS = 1500;
+// Only what is seen first is loaded first: each file is a request, and a browser makes six at once.
+const loaded = { now };
+const viewOf = async (name) => (loaded[name] ??= (await import(`./${name}.js`)).default);
+const titleOf = (name) => name[0].toUpperCase() + name.slice(1);
 const TOPICS = [
   [/^(Approval|DefinitionHeld|QueueChanged)/, "approvals"],
   [/^(Session|Child|Config|Login|Run|Names|ApprovalAsked|ApprovalDecided)/, "status"],
@@ -43,7 +42,6 @@ function hear(events) {
   if (!events) ["approvals", "status", ...(current?.topics ?? [])].forEach((topic) => topics.add(topic));
   if (topics.has("calls")) refresh("status", 1000);
   for (const topic of topics) refresh(topic, events ? undefined : 0);
-  for (const view of VIEWS) view.hear?.(events);
 }
 
 function tell(state) {
@@ -64,9 +62,16 @@ function showLogin(why = "") {
     h("pre", {}, "switchboard open")));
 }
 
-function showView() {
-  const [name, ...rest] = location.hash.slice(1).split("/");
-  const view = VIEWS.find((each) => each.name === name) ?? VIEWS[0];
+async function showView() {
+  const wanted = location.hash;
+  const [name, ...rest] = wanted.slice(1).split("/");
+  let view;
+  try { view = await viewOf(VIEWS.includes(name) ? name : VIEWS[0]); } catch {
+    say("the daemon does not answer", { bad: true, hint: "switchboard open" });
+    return;
+  }
+  // Somebody may have gone on, or out, meanwhile.
+  if (location.hash !== wanted || !nav.children.length) return;
   if (!places.has(view)) places.set(view, view.make());
   if (current !== view) {
     current = view;
@@ -83,7 +88,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  if (/^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) location.hash = VIEWS[event.key - 1].name;
+  if (/^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) location.hash = VIEWS[event.key - 1];
   else if (current?.key?.(event.key)) event.preventDefault();
 });
 
@@ -102,11 +107,13 @@ async function begin() {
     }
   }
   if (!hasVisit()) return showLogin();
-  nav.replaceChildren(...VIEWS.map((view) => h("a", { href: `#${view.name}` }, view.title)),
+  nav.replaceChildren(...VIEWS.map((name) => h("a", { href: `#${name}` }, titleOf(name))),
     h("button", { type: "button", class: "link", onclick: () => doing(logout).then(() => showLogin()) }, "Log out"));
   addEventListener("hashchange", showView);
   showView();
   follow(hear, tell);
+  // The others are there when they are wanted, also if the daemon is away then.
+  setTimeout(() => VIEWS.forEach((name) => viewOf(name).catch(() => {})), LATER_MS);
 }
 
 begin();

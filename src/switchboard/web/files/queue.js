@@ -164,4 +164,4 @@ function show() {
   parts.decidedTitle.hidden = !past.length;
 }
 
-export default { name: "queue", title: "Queue", topics: ["approvals", "status", "trust"], make, show, key };
+export default { name: "queue", topics: ["approvals", "status", "trust"], make, show, key };

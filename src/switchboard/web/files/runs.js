@@ -129,4 +129,4 @@ function actions(run, act) {
     sureButton("Cancel the run", "Sure?", () => doing(() => ask("run-cancel", { id: run.id }), "Cancelled."), { class: "stop", "data-act": "cancel" }));
 }
 
-export default { name: "runs", title: "Runs", topics: ["runs"], make, show, go };
+export default { name: "runs", topics: ["runs"], make, show, go };

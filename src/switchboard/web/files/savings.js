@@ -92,4 +92,4 @@ async function show() {
   parts.tools.update(report.tools, (each) => [each.server, each.suite, each.tool].join("\n"), "Nothing has been called yet.");
 }
 
-export default { name: "savings", title: "Savings", topics: ["savings"], make, show };
+export default { name: "savings", topics: ["savings"], make, show };

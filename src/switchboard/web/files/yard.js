@@ -120,4 +120,4 @@ async function show() {
 // Nobody tells when a service changes, so it is looked at while somebody does.
 setInterval(() => !document.hidden && parts.list?.isConnected && refresh("services", 0), 3000);
 
-export default { name: "yard", title: "Yard", topics: ["services"], make, show };
+export default { name: "yard", topics: ["services"], make, show };
