@@ -5,12 +5,22 @@ Its tool `look` only reads, and `keep` writes. Standard library only.
 
 from pathlib import Path
 
-from tiny_server import TinyServer, Tool, schema
+from tiny_server import Json, TinyServer, Tool, schema
 
 WORDS = Path("words.txt").read_text("utf-8").strip()
+
+
+def look(_args: Json) -> str:
+    return "seen"
+
+
+def keep(args: Json) -> str:
+    return f"kept {args.get('text')}"
+
+
 TOOLS = {
-    "look": Tool(lambda _: "seen", WORDS, schema(), {"readOnlyHint": True}),
-    "keep": Tool(lambda args: f"kept {args.get('text')}", WORDS, schema(text="string")),
+    "look": Tool(look, WORDS, schema(), {"readOnlyHint": True}),
+    "keep": Tool(keep, WORDS, schema(text="string")),
 }
 
 if __name__ == "__main__":
