@@ -50,6 +50,10 @@ async def test_a_run_is_watched_and_cancelled(
             await tab.until("document.querySelector('[role=log]')?.innerText.includes('tail -f')")
             assert await tab.accessibility() == []
             await tab.picture("run")
+            await tab.click("[aria-label='More input for the run']")
+            await tab.type("and be quick")
+            await tab.enter()
+            await tab.until_text("It was told.")
             await tab.click("[data-act=cancel]")
             await tab.click("[data-act=cancel]")
             await tab.until_text("Cancelled.")

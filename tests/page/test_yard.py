@@ -87,6 +87,20 @@ async def test_services_are_started_looked_at_and_stopped(
             await tab.press("1")
             await tab.until_text("Services")
             assert await tab.accessibility() == []
+            await tab.press("5")
+            more = await asyncio.to_thread(opened, workspace, "--code")
+            await tab.click("main input")
+            await tab.type(more["code"])
+            restart = "document.querySelector('button[aria-label=\"Restart worker\"]')"
+            await tab.until(f"!!{restart}")
+            await tab.value(f"{restart}.click()")
+            await tab.until_text("Restarted.")
+            down = "[...document.querySelectorAll('button')].find((e) => e.innerText === '{}')"
+            await tab.until(f"!!{down.format('Down')}")
+            await tab.value(f"{down.format('Down')}.click()")
+            await tab.value(f"{down.format('Sure?')}.click()")
+            await tab.until_text("Stopped.")
+            await until_true(lambda: not listens(port))
         finally:
             await asyncio.to_thread(yard, workspace, "down", "--all")
         await until_true(lambda: not listens(port))
