@@ -87,6 +87,8 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             await tab.do(f"{domain}.enable")
         await tab.size(width, height)
+        # They would take room from the page, and stand in the way in pictures.
+        await tab.do("Emulation.setScrollbarsHidden", hidden=True)
         await tab.go(url)
         return tab
 
@@ -187,9 +189,6 @@ class Tab:
 
     async def picture(self, name: str) -> Path:
         """Keep how the page looks, whole, among the artefacts of the run."""
-        # They would take room from the page, and stand in no picture.
-        await self.do("Emulation.setScrollbarsHidden", hidden=True)
-        await self.value("new Promise((done) => requestAnimationFrame(() => done(1)))")
         taken = await self.do("Page.captureScreenshot", captureBeyondViewport=True)
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"
