@@ -104,7 +104,7 @@ async def test_a_login_that_is_needed_waits_in_the_queue_until_somebody_logs_in(
             await tab.until("document.title === '(1) Switchboard'")
             await tab.press("2")
             await tab.until_text("notes needs a login")
-            await tab.until_text("switchboard login notes")
+            await tab.until_text(f"cd {workspace.root} && switchboard login notes")
             assert await tab.accessibility() == []
             await tab.picture("queue-login")
             await log_in(workspace, "notes")

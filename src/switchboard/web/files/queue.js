@@ -130,6 +130,13 @@ function key(name) {
   return true;
 }
 
+// A server of a folder is known in that folder alone.
+function loginCommand({ server, account }) {
+  const words = ["login", server, ...(account ? ["--account", account] : [])];
+  const folder = known("status").children.find((each) => each.name === server)?.workspace;
+  return folder ? commandIn(folder, ...words) : command(...words);
+}
+
 // What a person has to do elsewhere: trust what a folder brings along, and log in.
 function elsewhere() {
   const servers = (known("trust") ?? []).map((each) => ({
@@ -139,7 +146,7 @@ function elsewhere() {
   }));
   const logins = neededLogins().map((each) => ({
     id: `login ${each.server} ${each.account}`, title: `${each.server} needs a login`, more: each.state === "over" ? "The last one is over, and cannot be renewed." : "Nobody is logged in there.",
-    pairs: [["account", each.account], ["at", each.issuer]], type: command("login", each.server, ...(each.account ? ["--account", each.account] : [])),
+    pairs: [["account", each.account], ["at", each.issuer]], type: loginCommand(each),
   }));
   return [...servers, ...logins];
 }
