@@ -12,13 +12,12 @@ from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.hosts.plan import every_host, host_roots
 from switchboard.cli.verbs.parts.loading import places_for
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
+from switchboard.cli.verbs.parts.vault.place import vault_of
 from switchboard.hosts.applying import Reverted, revert, write_unrecorded
 from switchboard.hosts.change import OUR_NAME, FileChange, changed, is_our_entry
 from switchboard.hosts.edits.edit import decoded, read_tree
 from switchboard.hosts.found import servers_at
 from switchboard.hosts.record import HostRecord, Written, digest_of_file
-from switchboard.vault.opening import vault_folder
-from switchboard.vault.vault_file import FILE as VAULT_FILE
 from switchkit.cli.style import Style, is_terminal
 from switchkit.cli.typed import ask_at_terminal, says_yes
 from switchkit.cli.usage import UsageError
@@ -108,12 +107,7 @@ def take_back(
         # Looked for again: what is taken back by the record is gone by now.
         if is_leaving:
             files += map(_without_stray, _strays(request, hosts))
-        return RevertReport(dry_run=False, files=_once(files), vault=_vault_at(home))
-
-
-def _vault_at(home: str) -> str:
-    file = os.path.join(vault_folder(home), VAULT_FILE)
-    return file if os.path.lexists(file) else ""
+        return RevertReport(dry_run=False, files=_once(files), vault=vault_of(home))
 
 
 def _going(record: HostRecord) -> set[str]:
