@@ -37,6 +37,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
     ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
+    ("cli/verbs/runtime.py", "switchyard.runtime.runs.RunBook"): "as above",
     (
         "cli/verbs/runtime.py",
         "switchyard.cli.start_screen.StartScreen",

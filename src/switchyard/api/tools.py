@@ -91,7 +91,7 @@ def _restart(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
     """Whoever ran starts again; where nothing ran, what `up` starts."""
     target = scope.target(given.get("branch"))
     asked = given.get("services", ())
-    stopped = actions.down(scope, branch=target.branch, services=asked)["stopped"]
+    stopped = actions.down(scope, branch=target.branch, services=asked, keeps_ports=True)["stopped"]
     again = asked or [one["service"] for one in stopped]
     return _up(scope, {"branch": target.branch, "services": again})
 

@@ -75,11 +75,18 @@ def up(
 
 
 def down(
-    scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
+    scope: ProjectScope,
+    *,
+    branch: str | None = None,
+    services: Sequence[str] = (),
+    keeps_ports: bool = False,
 ) -> DownAnswer:
-    """Stop services of one branch or of all. Starts no supervisor where nothing ever ran."""
+    """Stop services of one branch or of all. Starts no supervisor where nothing ever ran.
+
+    `keeps_ports` is for services that start again at once.
+    """
     chosen = _stopping_branch(scope, branch)
-    request = DownRequest(chosen, tuple(services))
+    request = DownRequest(chosen, tuple(services), keeps_ports)
     before = scope.before_move()
     stopped: list[StoppedRow] = _down(before, request)["stopped"] if before else []
     if not before and not _runs(scope):

@@ -35,8 +35,15 @@ class BranchRequest(NamedTuple):
     services: tuple[str, ...] = ()
 
 
-class DownRequest(BranchRequest):
-    """Stop services of one branch, or of all branches."""
+class DownRequest(NamedTuple):
+    """Stop services of one branch, or of all branches.
+
+    `keeps_ports`: they start again at once, so their canonical ports stay open.
+    """
+
+    branch: str | None = None
+    services: tuple[str, ...] = ()
+    keeps_ports: bool = False
 
 
 class CheckoutRequest(BranchRequest):

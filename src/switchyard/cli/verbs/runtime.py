@@ -8,6 +8,7 @@ from switchyard.cli.arguments import YardArguments, usage_fault
 from switchyard.cli.report import YardReport, led_line, port_lines, service_lines, stopped_lines
 from switchyard.control.actions import checkout, down, uncheckout, up
 from switchyard.control.protocol import UpAnswer
+from switchyard.core.fault import YardFault
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
 from switchyard.project.scope import ProjectScope, locate
@@ -17,18 +18,33 @@ from switchyard.runtime.checkouts import stored_checkouts
 def branch_and_services(
     scope: ProjectScope, arguments: YardArguments
 ) -> tuple[str | None, list[str]]:
-    """The branch and the services: a first word that names a branch is one."""
+    """The branch and the services: the first word or the last may name the branch."""
     words = list(arguments.words)
     branch = arguments.value("branch")
     if branch is None and words:
-        # Only an ambiguous word needs the configuration.
-        from switchyard.project.configuration import config_of  # noqa: PLC0415 - see above
-
-        services = config_of(scope).services
-        branches = {one.branch for one in scope.targets()} | {one.slug for one in scope.targets()}
-        if words[0] in branches or words[0] not in services:
+        services = _service_names(scope)
+        branches = {name for one in scope.targets() for name in (one.branch, one.slug)}
+        if words[0] in branches:
+            branch = words.pop(0)
+        elif words[-1] in branches and words[-1] not in services:
+            branch = words.pop()
+        elif words[0] not in services:
             branch = words.pop(0)
     return branch, words
+
+
+def _service_names(scope: ProjectScope) -> set[str]:
+    """Services that a word may mean: those of the configuration, and whatever runs besides."""
+    # Only an ambiguous word needs them.
+    from switchyard.project.configuration import config_of  # noqa: PLC0415
+    from switchyard.runtime.runs import RunBook  # noqa: PLC0415
+
+    running = {run.service for run in RunBook(scope.places).all()}
+    try:
+        return running | set(config_of(scope).services)
+    except YardFault:
+        # Whoever needs the configuration says what is wrong with it; stopping does not.
+        return running
 
 
 def timeout_of(arguments: YardArguments) -> float | None:
@@ -77,7 +93,7 @@ def _down(scope: ProjectScope, arguments: YardArguments) -> YardReport:
 def _restart(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = branch_and_services(scope, arguments)
     target = scope.target(branch)
-    stopped = down(scope, branch=target.branch, services=services)
+    stopped = down(scope, branch=target.branch, services=services, keeps_ports=True)
     again = services or [one["service"] for one in stopped["stopped"]]
     made = _shown_up(
         scope,

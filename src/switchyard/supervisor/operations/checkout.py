@@ -1,5 +1,6 @@
 """Checkout and uncheckout: canonical ports pointed at a branch, and released."""
 
+from collections.abc import Container
 from typing import cast
 
 from switchyard.control.protocol import (
@@ -71,6 +72,21 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
             raise
     rows = [cast("CheckoutRow", {**one._asdict(), "result": how}) for one, how in opened]
     return {"branch": target.branch, "checkouts": rows}
+
+
+def repoint(yard: Yard, families: tuple[str, ...], keys: Container[tuple[str, str]]) -> None:
+    """Have the open canonical ports of these services lead to where they listen from now on."""
+    with yard.lock:
+        for one in yard.forwarders.all():
+            key = one.branch_slug, one.service
+            thread = yard.threads.get(key) if key in keys else None
+            if thread is None:
+                continue
+            service, port = thread.launch.service, thread.launch.port
+            if service.canonical_port != one.port or service.bind_canonical or not port:
+                yard.forwarders.close(one.port)
+            else:
+                yard.forwarders.open(one._replace(host=service.host, target_port=port), families)
 
 
 def _check_single(chosen: list[Checkout]) -> None:

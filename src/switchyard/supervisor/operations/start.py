@@ -22,6 +22,7 @@ from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.resolving import names_resolve
 from switchyard.runtime.runs import RunRecord
+from switchyard.supervisor.operations.checkout import repoint
 from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
 from switchyard.supervisor.operations.renew import watch
 from switchyard.supervisor.operations.stop import stop_run
@@ -88,8 +89,10 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
         outdated = _outdated(yard, plan)
         if request.recreate:
             for run in outdated:
-                stop_run(yard, run)
+                stop_run(yard, run, keeps_ports=True)
+        _clear_removed(yard, plan, warnings, recreate=request.recreate)
         started = _start(yard, plan, warnings)
+        repoint(yard, config.families, started)
         waited = [yard.threads[key] for key in started]
     if request.wait:
         _await(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
@@ -155,6 +158,7 @@ def _slugs(yard: Yard, plan: StartPlan) -> set[str]:
     """The branches that a start is about: its own, the shared one, and others in its folder."""
     folder = str(plan.target.worktree)
     there = {run.branch_slug for run in yard.book.all() if run.worktree == folder}
+    there |= {run.branch_slug for run in _removed(yard, plan)}
     return {plan.target.slug, *(plan.key(name)[0] for name in plan.order), *there}
 
 
@@ -183,6 +187,40 @@ def _clear_folder(yard: Yard, plan: StartPlan, *, recreate: bool) -> None:
         )
     for run in here:
         stop_run(yard, run)
+
+
+def _clear_removed(yard: Yard, plan: StartPlan, warnings: list[str], *, recreate: bool) -> None:
+    """Stop what runs of the branch and is in the configuration no more, or only tell of it.
+
+    Needs the branches of `_slugs`.
+    """
+    observer = Observer()
+    for run in _removed(yard, plan):
+        if observer.observe(run).status != "running":
+            continue
+        told = f"`{run.service}` of `{run.branch}` is no longer in the configuration"
+        if recreate and not plan.asked:
+            stop_run(yard, run)
+            warnings.append(f"{told}, and was stopped")
+        else:
+            warnings.append(f"{told}; `switchyard up --recreate` stops it")
+
+
+def _removed(yard: Yard, plan: StartPlan) -> list[RunRecord]:
+    """Runs of the branch, and of all branches together, that the configuration has no more.
+
+    Where each branch has a file of its own, none of them speaks for what all share.
+    """
+    config = plan.config
+    branches = {plan.target.branch}
+    if config.source != "worktree":
+        branches.add(SHARED_BRANCH)
+    return [
+        run
+        for run in yard.book.all()
+        if run.branch in branches
+        and (run.service not in config.services or plan.key(run.service)[0] != run.branch_slug)
+    ]
 
 
 def _start(yard: Yard, plan: StartPlan, warnings: list[str]) -> dict[tuple[str, str], bool]:
