@@ -73,6 +73,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "supervisor/yard.py",
         "switchyard.supervisor.forwarding.tls_gate.TlsGate",
     ): "`ssl` is large, and few ask for HTTPS",
+    ("supervisor/yard.py", "switchyard.supervisor.forwarding.tls_gate.NameRules"): "as above",
     (
         "supervisor/operations/start.py",
         "switchyard.supervisor.operations.resources.make_resources",
