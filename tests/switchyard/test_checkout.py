@@ -277,3 +277,18 @@ def test_the_branch_may_be_the_last_word(lab: Lab, port: int) -> None:
     assert lab.json("restart", "web", "side")["branch"] == "side"
     assert lab.json("checkout", "web", "side")["checkouts"][0]["branch"] == "side"
     assert get(port) == "side web"
+
+
+def test_a_port_that_still_leads_to_another_branch_is_told(lab: Lab, port: int) -> None:
+    other = free_port()
+    lab.config(
+        f'[services.web]\ncommand = [SVC, "serve"]\nport = {port}\n'
+        f'[services.api]\ncommand = [SVC, "serve"]\nport = {other}\n'
+    )
+    lab.json("up")
+    assert lab.json("checkout")["warnings"] == []
+    told = f"{other} still leads to `api` of `main`: it does not run on `side`"
+    assert lab.json("checkout", "side")["warnings"] == [told]
+    assert f"warning: {told}" in lab.sy("checkout", "side").out
+    assert (get(port), get(other)) == ("side web", "main api")
+    assert lab.json("checkout", "side", "web")["warnings"] == []

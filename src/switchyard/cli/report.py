@@ -68,8 +68,13 @@ def show_fault(fault: YardFault, action: str, *, as_json: bool) -> int:
     for line in lines:
         sys.stderr.write(safe(f"  | {line}\n"))
     if fault.hint:
-        sys.stderr.write(f"\nhint: {fault.hint}\n")
+        sys.stderr.write(safe(f"\nhint: {fault.hint}\n"))
     return fault.exit_code
+
+
+def say_safely(text: str) -> None:
+    """Print a line to stderr that may hold words of somebody else."""
+    sys.stderr.write(f"{_made_safe(sys.stderr)(text)}\n")
 
 
 def say(text: str) -> None:

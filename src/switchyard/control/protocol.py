@@ -120,6 +120,7 @@ class CheckoutAnswer(TypedDict):
 
     branch: str
     checkouts: list[CheckoutRow]
+    warnings: NotRequired[list[str]]
 
 
 class UncheckoutAnswer(TypedDict):

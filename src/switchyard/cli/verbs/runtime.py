@@ -108,6 +108,7 @@ def _checkout(scope: ProjectScope, arguments: YardArguments) -> YardReport:
     branch, services = branch_and_services(scope, arguments)
     made = checkout(scope, branch=branch, services=services)
     lines = [led_line(one["port"], one["service"], one["branch"]) for one in made["checkouts"]]
+    lines += [f"warning: {one}" for one in made.get("warnings", ())]
     return YardReport("checkout", made, lines)
 
 

@@ -12,6 +12,7 @@ from switchyard.control.protocol import (
 )
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.project.configuration import check_service, config_for
+from switchyard.project.scope import SHARED_BRANCH, Target
 from switchyard.runtime.checkouts import Checkout
 from switchyard.runtime.launch import target_of
 from switchyard.runtime.observed import Observer
@@ -71,7 +72,25 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
                     yard.forwarders.close(one.port)
             raise
     rows = [cast("CheckoutRow", {**one._asdict(), "result": how}) for one, how in opened]
-    return {"branch": target.branch, "checkouts": rows}
+    return {
+        "branch": target.branch,
+        "checkouts": rows,
+        "warnings": [] if asked else [_told_other(one, target) for one in _others(yard, target)],
+    }
+
+
+def _others(yard: Yard, target: Target) -> list[Checkout]:
+    """The ports that still lead to another branch."""
+    return [
+        one for one in yard.forwarders.all() if one.branch not in (target.branch, SHARED_BRANCH)
+    ]
+
+
+def _told_other(one: Checkout, target: Target) -> str:
+    return (
+        f"{one.port} still leads to `{one.service}` of `{one.branch}`: "
+        f"it does not run on `{target.branch}`"
+    )
 
 
 def repoint(yard: Yard, families: tuple[str, ...], keys: Container[tuple[str, str]]) -> None:

@@ -356,7 +356,7 @@ def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:
     lines = [] if hidden is None else tail(culprit.launch.log, 20, Sift(redact=hidden), start=start)
     name = culprit.launch.service.name
     told = culprit.reason or culprit.phase
-    cause = diagnose(culprit.run) if culprit.run else None
+    cause = diagnose(culprit.run, lines) if culprit.run else None
     why = f": {cause}" if cause else ""
     return YardFault(
         "not-ready" if late else "service-failed",
