@@ -46,6 +46,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/report.py",
         "switchkit.cli.style.safe_for_terminals",
     ): "only a terminal can be steered",
+    ("project/outline.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
     ("config/reader.py", "switchkit.toml_positions.by_place"): "most files have no mistake",
     ("config/reader.py", "switchkit.toml_positions.nearest"): "as above",

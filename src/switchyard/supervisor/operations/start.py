@@ -10,6 +10,7 @@ from switchyard.config.shapes import Config, ServiceProfile
 from switchyard.control.protocol import UpAnswer, UpRequest
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.project.configuration import check_service, config_for
+from switchyard.project.outline import note_outline
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
 from switchyard.runtime.definition import has_changed
 from switchyard.runtime.hooks import HookSite, run_hooks
@@ -76,6 +77,7 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
     config, target, hooks = plan.config, plan.target, plan.config.hooks
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
     note_hidden(yard.scope.places, config.logs.redact)
+    note_outline(yard.scope)
     site = HookSite(target, config, plan.caller)
     run_hooks(hooks.pre_up, site, yard.children.run, fatal=True)
     warnings: list[str] = []
