@@ -130,7 +130,10 @@ class UncheckoutAnswer(TypedDict):
 
 
 class PingAnswer(TypedDict):
-    """How the supervisor is doing. `paused` are ports that take no connections for now."""
+    """How the supervisor is doing. `paused` are ports that take no connections for now.
+
+    `unsaved`: it could not write down what it knows.
+    """
 
     version: str
     pid: int
@@ -138,6 +141,7 @@ class PingAnswer(TypedDict):
     most_tunnels: int
     paused: list[int]
     faults: int
+    unsaved: NotRequired[bool]
 
 
 Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer | PingAnswer
@@ -166,9 +170,10 @@ Event = PhaseEvent | StepEvent
 def encode_request(request: Request) -> bytes:
     """The request as one line."""
     fields = request._asdict()
-    if not fields.get("recreate"):
-        # Came later; what nobody asked for is not said.
-        fields.pop("recreate", None)
+    for name in ("recreate", "keeps_ports"):
+        if not fields.get(name):
+            # Came later; what nobody asked for is not said.
+            fields.pop(name, None)
     return _line({"operation": _NAMES[type(request)], **fields})
 
 

@@ -124,6 +124,11 @@ def _of_supervisor(scope: ProjectScope, ping: Ping) -> list[str]:
         f"{found['most_tunnels']} are open (raise `ulimit -n`, then restart the supervisor)"
         for port in found["paused"]
     ]
+    if found.get("unsaved"):
+        told.append(
+            f"the supervisor cannot write its records to the disk of {scope.home.path}; "
+            "until it can, `status` may show what was before"
+        )
     if found["faults"]:
         told.append(f"{found['faults']} connection(s) failed; see {scope.places.supervisor_log}")
     return told

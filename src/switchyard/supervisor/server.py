@@ -196,6 +196,7 @@ def _answer(yard: Yard, request: Request, emit: Emit) -> Answer:
                 "most_tunnels": state.most_tunnels,
                 "paused": list(state.paused),
                 "faults": state.faults,
+                "unsaved": not yard.is_saved,
             }
 
 

@@ -94,6 +94,11 @@ class Yard:
         written = [one.save_again() for one in list(self.threads.values())]
         return self.forwarders.save_again() and all(written)
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether everything that is known is on disk."""
+        return self.forwarders.is_saved and all(one.is_saved for one in list(self.threads.values()))
+
     def adopt(self) -> None:
         """Take over what an earlier supervisor left running. Runs before any request."""
         observer = Observer()
@@ -231,6 +236,9 @@ class Yard:
         for key in keys:
             thread = self.threads.get(key)
             run = self.book.get(*key)
+            # Its thread knows better than a record that a full disk kept from being written.
+            if run and thread and thread.run and thread.run.run_id == run.run_id:
+                run = thread.run
             if run:
                 made.append(observer.observe(run).as_json())
             elif thread:

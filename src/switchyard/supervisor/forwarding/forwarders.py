@@ -27,7 +27,7 @@ class Forwarders:
         self._relay = relay
         self._places = places
         self._open: dict[int, Checkout] = {}
-        self._is_saved = True
+        self.is_saved = True
 
     def all(self) -> list[Checkout]:
         """The open forwarders."""
@@ -77,7 +77,7 @@ class Forwarders:
         """Stop listening on the port."""
         if self._open.pop(port, None):
             self._relay.close(port)
-            self._is_saved = False
+            self.is_saved = False
             self.save_again()
 
     def save_again(self) -> bool:
@@ -85,10 +85,10 @@ class Forwarders:
 
         Closing never waits for the disk: what the record says too much is told as not active.
         """
-        if not self._is_saved:
+        if not self.is_saved:
             with contextlib.suppress(OSError):
                 self._save()
-        return self._is_saved
+        return self.is_saved
 
     def forget_lost(self) -> None:
         """Forget recorded ports that could not be opened again: they are somebody else's now."""
@@ -103,7 +103,7 @@ class Forwarders:
         else:
             # Needs no room on a full disk.
             self._places.checkouts.unlink(missing_ok=True)
-        self._is_saved = True
+        self.is_saved = True
 
 
 def _named(port: int, wrong: YardFault) -> YardFault:
