@@ -3,12 +3,13 @@
 import hashlib
 import os
 import re
+import signal
 import socket
 import threading
 import time
 
 import pytest
-from yardlab import Lab, connects, free_port, get, wait_for
+from yardlab import Lab, connects, free_port, get, suspend, wait_for
 
 from support.requirements import requirement
 
@@ -292,3 +293,16 @@ def test_a_port_that_still_leads_to_another_branch_is_told(lab: Lab, port: int) 
     assert f"warning: {told}" in lab.sy("checkout", "side").out
     assert (get(port), get(other)) == ("side web", "main api")
     assert lab.json("checkout", "side", "web")["warnings"] == []
+
+
+def test_a_port_of_a_suspended_supervisor_is_not_told_as_active(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    supervisor = lab.supervisor()
+    assert supervisor is not None
+    suspend({supervisor})
+    [told] = lab.json("brief")["checkouts"]
+    assert (told["port"], told["active"], told["suspended"]) == (port, False, True)
+    assert f"{port} -> web of main: not active, the supervisor is suspended" in lab.sy("brief").out
+    os.kill(supervisor, signal.SIGCONT)
+    assert get(port) == "main web"
+    assert lab.json("brief")["checkouts"][0]["active"] is True

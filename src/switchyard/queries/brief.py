@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, holds, listening
-from switchkit.processes import began
+from switchkit.processes import living
 from switchyard.core.clock_times import told_time
 from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
@@ -59,7 +59,9 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
         sockets = listening()
     except Unknown:
         sockets = None
-    alive = noted.pid > 0 and began(noted.pid) == noted.ticks
+    supervisor = living(noted.pid) if noted.pid > 0 else None
+    # One that is suspended takes connections, and does nothing with them.
+    alive = supervisor is not None and supervisor.began == noted.ticks and not supervisor.is_stopped
     made: list[dict[str, Any]] = []
     for one in noted.checkouts:
         inodes = set[int]() if sockets is None else sockets.get(one.port, set())
@@ -71,6 +73,9 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
             "branch": one.branch,
             "active": active,
         }
+        if supervisor and supervisor.is_stopped and holds(noted.pid, inodes):
+            made.append({**row, "suspended": True})
+            continue
         owner = holder(inodes) if inodes and not active else None
         if owner:
             row["port_owner"] = {"pid": owner.pid, "command": owner.command}
