@@ -3,14 +3,21 @@
 import contextlib
 import os
 from collections.abc import Container
+from pathlib import Path
 
 from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, listening
 from switchkit.processes import began
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.files import write_json
-from switchyard.project.home import ProjectPlaces
-from switchyard.runtime.checkouts import Checkout, CheckoutList, stored_checkouts
+from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.registry import Registry
+from switchyard.runtime.checkouts import (
+    Checkout,
+    CheckoutList,
+    checkout_list,
+    stored_checkouts,
+)
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import Backend, Router, TcpRelay
 
@@ -54,7 +61,7 @@ class Forwarders:
             try:
                 sockets = loopback_sockets(checkout.port, families, shared=False)
             except YardFault as wrong:
-                raise _named(checkout.port, wrong) from None
+                raise self._named(checkout.port, wrong) from None
             self._relay.listen(checkout.port, sockets, _router(checkout), sniffs=False)
         self._open[checkout.port] = checkout
         try:
@@ -105,19 +112,32 @@ class Forwarders:
             self._places.checkouts.unlink(missing_ok=True)
         self.is_saved = True
 
+    def _named(self, port: int, wrong: YardFault) -> YardFault:
+        try:
+            inodes = listening().get(port)
+        except Unknown:
+            return wrong
+        found = holder(inodes) if inodes else None
+        if found is None:
+            return wrong
+        root = self._project_of(found.pid, port)
+        return YardFault(
+            "port-taken",
+            f"port {port} is checked out by the project in {root}"
+            if root
+            else f"port {port} is in use by process {found.pid}: {found.command}",
+            hint=f"run `switchyard uncheckout` in {root}"
+            if root
+            else "stop that process; switchyard never stops what it did not start",
+            exit_code=CONFLICT,
+            details={"port": port, "pid": found.pid, "command": found.command},
+        )
 
-def _named(port: int, wrong: YardFault) -> YardFault:
-    try:
-        inodes = listening().get(port)
-    except Unknown:
-        return wrong
-    found = holder(inodes) if inodes else None
-    if found is None:
-        return wrong
-    return YardFault(
-        "port-taken",
-        f"port {port} is in use by process {found.pid}: {found.command}",
-        hint="stop that process; switchyard never stops what it did not start",
-        exit_code=CONFLICT,
-        details={"port": port, "pid": found.pid, "command": found.command},
-    )
+    def _project_of(self, pid: int, port: int) -> Path | None:
+        """The root of another project of this home whose supervisor has the port."""
+        registry = Registry(Home(self._places.home))
+        for known in registry.read().projects.values():
+            noted = checkout_list(registry.places(known.root))
+            if noted.pid == pid and any(one.port == port for one in noted.checkouts):
+                return known.root
+        return None
