@@ -59,6 +59,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("control/actions.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("control/actions.py", "switchyard.runtime.branches.known_target"): "few commands need it",
     ("control/actions.py", "switchyard.runtime.runs.all_runs"): "as above",
+    ("control/actions.py", "switchyard.runtime.observed.Observer"): "as above",
     (
         "control/actions.py",
         "switchyard.runtime.checkouts.stored_checkouts",

@@ -71,7 +71,12 @@ def up(
     request = UpRequest(
         target.branch, tuple(services), profile, wait, timeout_s, dict(env), recreate
     )
-    return ask(scope.home, scope.root, request, UpAnswer, listen)
+    made = ask(scope.home, scope.root, request, UpAnswer, listen)
+    before = scope.before_move()
+    if before and _is_running(before):
+        told = f"what was started in {before.root} before the folder was moved still runs"
+        made["warnings"].append(f"{told}; `switchyard down` stops it too")
+    return made
 
 
 def down(
@@ -92,6 +97,16 @@ def down(
     if not before and not _runs(scope):
         _check_services(scope, services)
     return {"stopped": stopped + _down(scope, request)["stopped"]}
+
+
+def _is_running(scope: ProjectScope) -> bool:
+    """Whether a service of it lives."""
+    from switchyard.runtime.observed import Observer  # noqa: PLC0415
+    from switchyard.runtime.runs import all_runs  # noqa: PLC0415
+
+    observer = Observer()
+    runs = all_runs(scope.root, scope.places)
+    return any(observer.observe(run).status == "running" for run in runs)
 
 
 def _runs(scope: ProjectScope) -> bool:
