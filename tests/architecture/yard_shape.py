@@ -39,6 +39,11 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("cli/verbs/runtime.py", "switchyard.runtime.runs.RunBook"): "as above",
     (
+        "cli/verbs/status.py",
+        "switchyard.runtime.resource_records.resource_records",
+    ): "few projects have any",
+    ("cli/verbs/status.py", "switchyard.runtime.resource_records.shown_address"): "as above",
+    (
         "cli/verbs/runtime.py",
         "switchyard.cli.start_screen.StartScreen",
     ): "only a terminal is drawn on",

@@ -4,12 +4,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
 from switchyard.project.scope import SHARED_BRANCH
-from switchyard.runtime.checkouts import Checkout
+
+if TYPE_CHECKING:
+    # Not loaded where nobody asks who has a port.
+    from switchyard.runtime.checkouts import Checkout
 
 
 class YardReport(NamedTuple):
@@ -120,7 +123,7 @@ def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(columns([head, *rows])) if rows else ["nothing runs"]
 
 
-def port_lines(services: Iterable[Mapping[str, Any]], checkouts: Iterable[Checkout]) -> list[str]:
+def port_lines(services: Iterable[Mapping[str, Any]], checkouts: "Iterable[Checkout]") -> list[str]:
     """Whom the canonical ports of running services lead to, and how one gets them."""
     has = {one.port: one for one in checkouts}
     free: dict[int, tuple[str, list[str]]] = {}
