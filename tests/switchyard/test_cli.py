@@ -30,6 +30,8 @@ def test_every_verb_has_help(lab: Lab) -> None:
         (("where",), 2, "usage"),
         (("where", "wbe"), 2, "unknown-service"),
         (("up", "--profile", "x"), 2, "unknown-profile"),
+        (("up", "wbe"), 2, "unknown-service"),
+        (("up", "another"), 2, "unknown-branch"),
         (("up", "--timeout", "x"), 2, "usage"),
         (("logs", "--since", "x"), 2, "usage"),
         (("logs", "-n", "x"), 2, "usage"),
