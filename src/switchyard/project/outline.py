@@ -109,7 +109,10 @@ def _noted(places: ProjectPlaces, stamp: Stamp) -> ConfigOutline | None:
         return ConfigOutline(
             str(found["name"]),
             {name: (_patterns(one[0]), _patterns(one[1])) for name, one in services.items()},
-            *(_texts(found[key]) for key in ConfigOutline._fields[2:-1]),
+            _texts(found["profiles"]),
+            _texts(found["link"]),
+            _texts(found["copy"]),
+            _texts(found["optional"]),
             _patterns(found["redact"]),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, re.error):

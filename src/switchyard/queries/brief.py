@@ -93,11 +93,12 @@ def _errors(
     made: list[dict[str, Any]] = []
     if hidden is None:
         return made
-    services = outline.services if outline else {}
+    none: tuple[str, ...] = ()
     for one in found:
         run = one.run
         counts: dict[str, tuple[int, float]] = {}
-        match, ignore = services.get(run.service, ((), ()))
+        known = outline.services.get(run.service) if outline else None
+        match, ignore = known or (none, none)
         sift = Sift(None, True, match, ignore, hidden)
         for when, line in _last_errors(run, sift):
             # Last seen last, whatever was between.
