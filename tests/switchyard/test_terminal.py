@@ -137,6 +137,19 @@ def test_attached_a_failed_start_leaves_alone_what_ran_before(lab: Lab) -> None:
     assert lab.ours() == before
 
 
+def test_attached_no_name_of_a_service_steers_the_terminal(lab: Lab) -> None:
+    lab.config(ATTACHED.replace("services.one", 'services."one\\u001b]0;x\\u0007"'))
+    terminal = lab.at_terminal("up", "--attach")
+    terminal.until("first words")
+    terminal.until("two: ready")
+    assert "\x1b]0;" not in terminal.shown
+    terminal.type("\x03")
+    terminal.until("[c]ontinue?")
+    terminal.type("s\n")
+    assert terminal.end() == 0
+    assert "\x1b]0;" not in terminal.shown
+
+
 def test_attached_services_can_be_left_running(lab: Lab) -> None:
     lab.config(ATTACHED)
     terminal = lab.at_terminal("up", "--attach")

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from switchkit.cli.style import Style, safe_for_terminals, style_for
@@ -101,15 +101,17 @@ class _Start:
         return not any(one["status"] == "running" for one in rows)
 
 
-def _painter(style: Style) -> Callable[[str, str], str]:
+def _painter(style: Style, names: Iterable[str]) -> Callable[[str, str], str]:
     """Puts the name of a service before a line, each in a colour of its own."""
     colours = (style.cyan, style.green, style.yellow, style.bold, style.red)
-    known: dict[str, int] = {}
+    # A name is what the project calls it, and may hold anything.
+    safe = {name: safe_for_terminals(name) for name in names}
+    width = max(map(len, safe.values()))
+    numbers = {name: number for number, name in enumerate(safe)}
 
     def paint(name: str, line: str) -> str:
-        number = known.setdefault(name, len(known))
-        width = max(map(len, known))
-        return f"{colours[number % len(colours)](f'{name:{width}} |')} {line}"
+        head = f"{safe[name]:{width}} |"
+        return f"{colours[numbers[name] % len(colours)](head)} {line}"
 
     return paint
 
@@ -117,7 +119,7 @@ def _painter(style: Style) -> Callable[[str, str], str]:
 def _show(start: _Start) -> None:
     """Print what services print, until there is nothing more to come."""
     style = style_for(sys.stdout, os.environ)
-    paint = _painter(style)
+    paint = _painter(style, start.logs.values())
 
     def ends() -> bool:
         for told in start.news():
