@@ -27,6 +27,7 @@ _MADE_AT_RUN_TIME = {
     "switchyard.config.load": "the project's own, in its own yard",
     "switchyard.config.services": "the project's own, in its own yard",
     "switchyard.project.detection.listings": "a number",
+    "switchyard.project.outline": "the project's own, in its own yard",
     "switchyard.queries.logs": "typed by the user",
     "switchyard.runtime.log.hidden": "the project's own, in its own yard",
     "switchyard.runtime.log.lines": "the project's own, in its own yard",

@@ -37,6 +37,12 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/main.py", "switchyard.cli.verbs.*"): "one verb of many is loaded, by its name",
     ("cli/verbs/brief.py", "switchyard.queries.brief.brief"): "git works while it is loaded",
     ("cli/verbs/runtime.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
+    ("cli/verbs/runtime.py", "switchyard.runtime.runs.RunBook"): "as above",
+    (
+        "cli/verbs/status.py",
+        "switchyard.runtime.resource_records.resource_records",
+    ): "few projects have any",
+    ("cli/verbs/status.py", "switchyard.runtime.resource_records.shown_address"): "as above",
     (
         "cli/verbs/runtime.py",
         "switchyard.cli.start_screen.StartScreen",
@@ -45,6 +51,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "cli/report.py",
         "switchkit.cli.style.safe_for_terminals",
     ): "only a terminal can be steered",
+    ("project/outline.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("config/reader.py", "shlex.split"): "few commands have anything to quote",
     ("config/reader.py", "switchkit.toml_positions.by_place"): "most files have no mistake",
     ("config/reader.py", "switchkit.toml_positions.nearest"): "as above",
@@ -57,6 +64,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("control/actions.py", f"{_CONFIGURATION}.config_of"): _RARE_READ,
     ("control/actions.py", "switchyard.runtime.branches.known_target"): "few commands need it",
     ("control/actions.py", "switchyard.runtime.runs.all_runs"): "as above",
+    ("control/actions.py", "switchyard.runtime.observed.Observer"): "as above",
     (
         "control/actions.py",
         "switchyard.runtime.checkouts.stored_checkouts",
@@ -72,6 +80,7 @@ YARD_LATE_IMPORTS: dict[tuple[str, str], str] = {
         "supervisor/yard.py",
         "switchyard.supervisor.forwarding.tls_gate.TlsGate",
     ): "`ssl` is large, and few ask for HTTPS",
+    ("supervisor/yard.py", "switchyard.supervisor.forwarding.tls_gate.NameRules"): "as above",
     (
         "supervisor/operations/start.py",
         "switchyard.supervisor.operations.resources.make_resources",

@@ -2,12 +2,14 @@
 
 import hashlib
 import os
+import re
+import signal
 import socket
 import threading
 import time
 
 import pytest
-from yardlab import Lab, connects, free_port, get, wait_for
+from yardlab import Lab, connects, free_port, get, suspend, wait_for
 
 from support.requirements import requirement
 
@@ -243,3 +245,64 @@ def test_a_slow_reader_does_not_fill_the_memory(lab: Lab, port: int) -> None:
             resident = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
     assert resident < 40_000
     assert sent < 80_000_000
+
+
+def test_a_service_that_starts_again_keeps_its_canonical_port(lab: Lab, port: int) -> None:
+    lab.json("checkout", "side")
+    lab.json("restart", "side", "web")
+    assert get(port) == "side web"
+    path = lab.root / "switchyard.toml"
+    path.write_text(f"{path.read_text()}\n[services.web.env]\nGREETING = 'new'\n")
+    lab.json("up", "side", "--recreate")
+    assert get(port) == "side web"
+    other = free_port()
+    path.write_text(path.read_text().replace(f"port = {port}", f"port = {other}"))
+    lab.json("up", "side", "--recreate")
+    assert not connects(port)
+    lab.json("checkout", "side")
+    assert get(other) == "side web"
+
+
+def test_the_canonical_port_follows_a_service_to_another_address(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    path = lab.root / "switchyard.toml"
+    text = path.read_text().replace('"serve"]', '"serve"]\nhost = "::1"')
+    listing = 'command = ["python3", "-m", "http.server", "{port}", "--bind", "{host}"]'
+    path.write_text(re.sub("(?m)^command = .*$", listing, text))
+    lab.json("up", "--recreate")
+    assert lab.service("web", "main")["direct_url"].startswith("http://[::1]:")
+    assert "Directory listing" in get(port)
+
+
+def test_the_branch_may_be_the_last_word(lab: Lab, port: int) -> None:
+    assert lab.json("restart", "web", "side")["branch"] == "side"
+    assert lab.json("checkout", "web", "side")["checkouts"][0]["branch"] == "side"
+    assert get(port) == "side web"
+
+
+def test_a_port_that_still_leads_to_another_branch_is_told(lab: Lab, port: int) -> None:
+    other = free_port()
+    lab.config(
+        f'[services.web]\ncommand = [SVC, "serve"]\nport = {port}\n'
+        f'[services.api]\ncommand = [SVC, "serve"]\nport = {other}\n'
+    )
+    lab.json("up")
+    assert lab.json("checkout")["warnings"] == []
+    told = f"{other} still leads to `api` of `main`: it does not run on `side`"
+    assert lab.json("checkout", "side")["warnings"] == [told]
+    assert f"warning: {told}" in lab.sy("checkout", "side").out
+    assert (get(port), get(other)) == ("side web", "main api")
+    assert lab.json("checkout", "side", "web")["warnings"] == []
+
+
+def test_a_port_of_a_suspended_supervisor_is_not_told_as_active(lab: Lab, port: int) -> None:
+    lab.json("checkout")
+    supervisor = lab.supervisor()
+    assert supervisor is not None
+    suspend({supervisor})
+    [told] = lab.json("brief")["checkouts"]
+    assert (told["port"], told["active"], told["suspended"]) == (port, False, True)
+    assert f"{port} -> web of main: not active, the supervisor is suspended" in lab.sy("brief").out
+    os.kill(supervisor, signal.SIGCONT)
+    assert get(port) == "main web"
+    assert lab.json("brief")["checkouts"][0]["active"] is True

@@ -30,6 +30,8 @@ def test_every_verb_has_help(lab: Lab) -> None:
         (("where",), 2, "usage"),
         (("where", "wbe"), 2, "unknown-service"),
         (("up", "--profile", "x"), 2, "unknown-profile"),
+        (("up", "wbe"), 2, "unknown-service"),
+        (("up", "another"), 2, "unknown-branch"),
         (("up", "--timeout", "x"), 2, "usage"),
         (("logs", "--since", "x"), 2, "usage"),
         (("logs", "-n", "x"), 2, "usage"),
@@ -262,3 +264,20 @@ def test_the_three_ways_to_call_it_are_one(lab: Lab) -> None:
             [*words, "version"], capture_output=True, text=True, check=True, env=lab.env
         )
         assert done.stdout.startswith("switchyard ")
+
+
+def test_wait_returns_once_a_service_is_ready_or_has_ended(lab: Lab) -> None:
+    opened = lab.folder / "opened"
+    lab.config(
+        f'[services.web]\ncommand = ["sleep", "100"]\nready = {{ command = "test -e {opened}" }}\n'
+        '[services.task]\nkind = "task"\ncommand = ["true"]\n'
+    )
+    assert lab.sy("wait", "web", code=1).out == "web is stopped (not-started)\n"
+    lab.json("up", "--no-wait")
+    late = lab.json("wait", "web", "--timeout", "50ms", code=3)
+    assert (late["ok"], late["service"]["phase"]) == (False, "starting")
+    opened.touch()
+    assert lab.json("wait", "web")["service"]["phase"] == "ready"
+    assert lab.sy("wait", "task").out == "task is completed\n"
+    assert lab.json("wait", "web", "--timeout", "soon", code=2)["error"]["code"] == "usage"
+    lab.json("wait", "wbe", code=2)

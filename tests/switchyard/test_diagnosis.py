@@ -55,6 +55,46 @@ def test_a_service_that_becomes_a_daemon_is_told(lab: Lab) -> None:
     assert f"it became a daemon: process {pid} goes on" in message
 
 
+PLAIN_DICT = "print('os.getenv'); {}['SHOP_KEY']"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (python("import os; os.environ['SHOP_KEY']"), "the variable SHOP_KEY, which it does not"),
+        (python("import os; os.environ['PORT']"), "the variable PORT, which a service with a port"),
+        ('["sh", "-uc", "echo $SHOP_KEY"]', "the variable SHOP_KEY, which it does not have"),
+        (
+            """["sh", "-c", "echo 'environment variable `SHOP_KEY` is not set'; exit 1"]""",
+            "the variable SHOP_KEY, which it does not have",
+        ),
+        ('["sh", "-c", "no-such-program --serve"]', "`no-such-program`, which is not there"),
+        ('["sh", "-c", "echo environment variable OLD is deprecated; exit 1"]', None),
+        (python(PLAIN_DICT), None),
+    ],
+)
+def test_a_crash_that_explains_itself_is_told_with_what_to_write(
+    lab: Lab, command: str, told: str | None
+) -> None:
+    lab.config(f"[services.app]\ncommand = {command}\n")
+    error = lab.json("up", code=1)["error"]
+    if told is None:
+        assert error["details"]["cause"] is None
+    else:
+        assert told in error["message"]
+        assert told in error["details"]["cause"]
+
+
+def test_a_crash_on_the_port_of_another_names_its_holder(lab: Lab) -> None:
+    taken = free_port()
+    lab.listener(taken)
+    said = f"Error: listen EADDRINUSE: address already in use 127.0.0.1:{taken}"
+    lab.config(f"""[services.app]\ncommand = ["sh", "-c", "echo '{said}'; exit 1"]\nport = 0\n""")
+    message = cause(lab, 1)
+    assert f"it wants the port {taken}, which process {os.getpid()} (" in message
+    assert "pass `{port}` in its command" in message
+
+
 def test_a_stranger_on_the_port_is_named(lab: Lab) -> None:
     lab.config(f'[services.web]\ncommand = [SVC, "late", "0.5"]\nport = 0\n{SHORT}')
     lab.sy("up", "--no-wait")

@@ -104,3 +104,36 @@ def test_a_changed_command_is_told_in_words(lab: Lab) -> None:
     lab.config('[services.web]\ncommand = ["sleep", "200"]\n')
     assert "configuration changed" in lab.sy("status").out
     assert "older configuration" in lab.sy("up").out
+
+
+def test_a_service_that_the_file_has_no_more_is_told_and_stopped_on_request(shop: Lab) -> None:
+    shop.config(WEB.replace("web", "site"))
+    assert shop.json("status")["services"][0]["changed"] is True
+    [told] = shop.json("up")["warnings"]
+    assert "`web` of `main` is no longer in the configuration; `switchyard up --recreate`" in told
+    old = shop.service("web")["pid"]
+    assert is_alive(old)
+    [told] = shop.json("up", "--recreate")["warnings"]
+    assert "`web` of `main` is no longer in the configuration, and was stopped" in told
+    assert not is_alive(old)
+    assert [one["service"] for one in shop.json("status")["services"]] == ["site"]
+
+
+def test_a_service_that_all_branches_share_now_does_not_go_on_for_one(shop: Lab) -> None:
+    shop.config(f'{WEB}scope = "project"\n')
+    assert shop.json("status")["services"][0]["changed"] is True
+    shop.json("up", "--recreate")
+    [told] = shop.json("status")["services"]
+    assert (told["service"], told["branch"]) == ("web", "*")
+
+
+def test_a_service_that_the_file_has_no_more_is_stopped_by_its_name(shop: Lab) -> None:
+    shop.config(WEB.replace("web", "site"))
+    assert [one["service"] for one in shop.json("down", "web")["stopped"]] == ["web"]
+    assert shop.ours() == []
+
+
+def test_a_service_is_stopped_by_its_name_while_the_file_is_broken(shop: Lab) -> None:
+    (shop.root / "switchyard.toml").write_text("[services")
+    assert [one["service"] for one in shop.json("down", "web")["stopped"]] == ["web"]
+    assert shop.ours() == []

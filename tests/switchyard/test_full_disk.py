@@ -85,4 +85,21 @@ def test_a_phase_that_could_not_be_written_is_written_once_there_is_room(lab: La
         wait_for(lambda: not is_alive(pid))
         assert lab.service("quiet")["status"] == "stale"
         assert json.loads(lab.record("quiet").read_text())["phase"] != "crashed"
+        told = wait_for(lambda: lab.json("doctor", code=None)["problems"])
+        assert f"cannot write its records to the disk of {lab.home}" in told[0]
     wait_for(lambda: json.loads(lab.record("quiet").read_text())["phase"] == "crashed")
+    wait_for(lambda: lab.json("doctor", code=None)["problems"] == [])
+
+
+def test_what_a_start_knows_is_not_what_an_older_record_says(lab: Lab) -> None:
+    """As when the disk is full by the time that the service is ready."""
+    ready = lab.folder / "ready"
+    slow = f'{QUIET.replace("quiet", "slow")}ready = {{ command = "test -e {ready}" }}\n'
+    lab.config(QUIET + slow)
+    lab.json("up", "quiet")
+    lab.json("up", "--no-wait")
+    wait_for(lambda: lab.service("slow")["phase"] == "starting")
+    with full_disk(lab):
+        ready.touch()
+        made = wait_for(lambda: (found := lab.json("up", code=None))["ok"] and found["services"])
+        assert {one["service"]: one["phase"] for one in made} == {"quiet": "ready", "slow": "ready"}

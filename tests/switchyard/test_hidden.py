@@ -1,6 +1,7 @@
 """What matches `redact` is never shown, by no answer and in no state of the configuration."""
 
 import json
+from pathlib import Path
 
 import pytest
 from test_brief import Asked
@@ -88,3 +89,18 @@ def test_a_later_start_takes_other_patterns_up(lab: Lab) -> None:
     lab.json("up")
     path.write_text(text + "[services.web\n")
     assert SECRET not in lab.sy("logs").out
+
+
+def test_a_log_that_is_a_link_shows_nothing_of_what_it_leads_to(lab: Lab) -> None:
+    lab.config('[services.web]\ncommand = ["sleep", "100"]\n')
+    log = Path(lab.json("up")["services"][0]["log_path"])
+    other = lab.folder / "other.txt"
+    other.write_text("ERROR: words of somebody else\n")
+    log.unlink()
+    log.symlink_to(other)
+    said = lab.sy("brief").out + lab.sy("logs").out + lab.sy("logs", "web").out
+    lab.json("down")
+    said += lab.sy("up", code=1).err
+    assert "is a link" in said
+    assert "words of somebody else" not in said
+    assert other.read_text() == "ERROR: words of somebody else\n"

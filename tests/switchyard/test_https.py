@@ -140,3 +140,64 @@ def test_a_port_that_is_taken_is_told_and_hinders_nothing(secure: tuple[Lab, int
     made = lab.json("up")
     assert any("not served over HTTPS" in one for one in made["warnings"])
     wait_for(lambda: lab.service("web")["phase"] == "ready")
+
+
+@pytest.mark.parametrize("tld", ["com", "test", "xlocalhost", "localhost.example.com"])
+def test_no_project_gets_an_authority_for_names_of_others(lab: Lab, tld: str) -> None:
+    path = lab.config('[services.web]\ncommand = [SVC, "serve"]\nport = 0\n')
+    path.write_text(path.read_text().replace("[proxy]\n", f'[proxy]\ntld = "{tld}"\n'))
+    store = lab.folder / "store"
+    store.mkdir()
+    refused = lab.json("proxy", "setup", "--trust", "--store", str(store), code=1)["error"]
+    assert refused["code"] == "not-local"
+    assert f"`{tld}`" in refused["message"]
+    assert list(store.iterdir()) == []
+    assert not (lab.home / "certificates").exists()
+
+
+def test_names_of_nobody_get_no_certificate(secure: tuple[Lab, int]) -> None:
+    lab, port = secure
+    lab.json("proxy", "setup")
+    lab.json("up")
+    for name in ("x.localhost", "web.default.other.localhost", "a.web.default.shop.localhost"):
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            https(lab, port, name)
+    names = {one.name for one in (lab.home / "certificates" / "names").iterdir()}
+    assert names == {"localhost.pem"}
+
+
+def test_certificates_of_names_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchyard.certificates.authority.MOST_NAMES", 3)
+    authority = CertificateAuthority(tmp_path / "c", os.environ, run_here)
+    authority.make("localhost")
+    for number in range(5):
+        assert authority.leaf(f"x{number}.localhost", "localhost").is_file()
+        assert len(list((tmp_path / "c" / "names").iterdir())) <= 3
+
+
+def test_what_is_removed_is_served_no_more_and_another_authority_is_followed(
+    secure: tuple[Lab, int],
+) -> None:
+    lab, port = secure
+    name = "web.default.shop.localhost"
+    lab.json("proxy", "setup")
+    lab.json("up")
+    assert https(lab, port, name) == "default web"
+    lab.json("proxy", "remove")
+    lab.json("proxy", "setup")
+    assert https(lab, port, name) == "default web"
+    lab.json("proxy", "remove")
+    anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    with (
+        pytest.raises((ssl.SSLError, ConnectionError)),
+        socket.create_connection(("127.0.0.1", port), 10) as plain,
+        anybody.wrap_socket(plain, server_hostname=name),
+    ):
+        pass
+    wait_for(lambda: not connects(port))
+    lab.json("up")
+    assert not connects(port)
+    lab.json("proxy", "setup")
+    lab.json("up")
+    assert https(lab, port, name) == "default web"

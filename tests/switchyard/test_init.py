@@ -227,3 +227,22 @@ def test_other_yaml_is_refused_and_not_misread(tmp_path: Path, text: str) -> Non
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(NotPlainYaml, match=r"a\.yaml"):
         read_plain_yaml(tmp_path / "a.yaml")
+
+
+def test_a_program_of_a_procfile_that_reads_its_port_gets_one(lab: Lab) -> None:
+    code = "import os, socket\ns = socket.create_server(('127.0.0.1', int(os.environ['PORT'])))\n"
+    write(
+        lab,
+        {
+            "Procfile": "api: python3 src/api.py\ncache: redis-server --port $PORT --save ''\n"
+            "jobs: python3 src/jobs.py\n",
+            "src/api.py": f"{code}while True:\n    s.accept()\n",
+            "src/jobs.py": "import time\ntime.sleep(100)\n",
+        },
+    )
+    lab.json("init")
+    services = tomllib.loads((lab.root / "switchyard.toml").read_text())["services"]
+    assert services["api"]["port"] == 0
+    assert (services["cache"]["port"], services["cache"]["protocol"]) == (0, "tcp")
+    assert "port" not in services["jobs"]
+    assert {one["phase"] for one in lab.json("up")["services"]} == {"ready"}

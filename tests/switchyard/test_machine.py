@@ -57,6 +57,19 @@ def test_a_moved_project_still_tells_and_stops_what_it_started(
     assert lab.json("status", cwd=there)["services"] == []
 
 
+def test_a_start_in_a_moved_folder_tells_of_what_runs_from_before(lab: Lab) -> None:
+    lab.config(WEB)
+    before = lab.json("up")["services"][0]["pid"]
+    there = lab.folder / "elsewhere"
+    lab.root.rename(there)
+    lab.cleanup(lambda: lab.sy("down", cwd=there, code=None))
+    made = lab.json("up", cwd=there)
+    assert f"started in {lab.root} before the folder was moved still runs" in made["warnings"][0]
+    assert lab.json("down", cwd=there)["stopped"]
+    assert not is_alive(before)
+    assert lab.json("up", cwd=there)["warnings"] == []
+
+
 def test_everything_of_every_project_is_shown_and_stopped_from_anywhere(lab: Lab) -> None:
     lab.config(WEB)
     other, third = lab.folder / "other", lab.folder / "third"

@@ -392,8 +392,10 @@ def test_null_for_an_optional_argument_means_that_it_is_not_given(lab: Lab) -> N
 
 
 def test_restart_is_one_call_and_wait_ends_when_it_is_ready(lab: Lab) -> None:
-    lab.config('[services.web]\ncommand = [SVC, "late", "2.5"]\nport = 0\n')
+    port = free_port()
+    lab.config(f'[services.web]\ncommand = [SVC, "late", "2.5"]\nport = {port}\n')
     lab.json("up")
+    lab.json("checkout")
     before = lab.service("web")["pid"]
     found = raw(
         lab,
@@ -401,6 +403,7 @@ def test_restart_is_one_call_and_wait_ends_when_it_is_ready(lab: Lab) -> None:
     )[0]["result"]["structuredContent"]
     assert found["started"] == ["web"]
     assert lab.service("web")["pid"] not in (None, before)
+    assert get(port) == "default web"
     lab.json("down")
     lab.json("up", "--no-wait")
     assert lab.service("web")["phase"] == "starting"

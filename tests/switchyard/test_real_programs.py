@@ -1,5 +1,6 @@
 """Real programs that write over their variables, lose their first process or become daemons."""
 
+import json
 import os
 import signal
 import subprocess
@@ -124,3 +125,25 @@ def test_down_names_who_holds_a_port_that_is_not_free(lab: Lab) -> None:
     lab.listener(lab.service("web")["port"])
     said = lab.sy("down").out
     assert f"its port is held by process {os.getpid()}" in said
+
+
+# Listens in a child while the first process is still there, and leaves it some milliseconds later.
+LEAVES = """
+import os, socket, sys, time
+s = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
+if os.fork():
+    time.sleep(float(sys.argv[1]) / 1000)
+    os._exit(0)
+time.sleep(100)
+"""
+
+
+def test_no_start_succeeds_with_a_service_that_has_ended(lab: Lab) -> None:
+    (lab.root / "leaves.py").write_text(LEAVES)
+    for wait_ms in range(0, 24, 2):
+        words = json.dumps([sys.executable, "-S", "-E", "leaves.py", str(wait_ms)])
+        lab.config(f'[services.web]\ncommand = {words}\nport = 0\nprotocol = "tcp"\n')
+        made = lab.json("up", code=None)
+        if made["ok"]:
+            assert [one["status"] for one in made["services"]] == ["running"]
+        lab.json("down")

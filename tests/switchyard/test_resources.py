@@ -224,6 +224,8 @@ def test_a_branch_has_keys_of_its_own_in_redis(lab: Lab) -> None:
     lab.json("create", "side")
     lab.json("up", "side")
     prefix = lab.json("logs", "app", "-b", "side")["logs"][0]["lines"][-1]
+    assert lab.json("status")["resources"][0]["prefix"] == prefix
+    assert f", keys begin with {prefix}\n" in lab.sy("status").out
     for number in range(5):
         ask(f"SET {prefix}{number} x")
     ask("SET other x")

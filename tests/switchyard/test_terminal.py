@@ -103,6 +103,53 @@ def test_attached_it_shows_output_and_stops_at_ctrl_c_when_told_so(lab: Lab) -> 
     assert lab.ours() == []
 
 
+def test_attached_an_answer_that_is_none_is_asked_again(lab: Lab) -> None:
+    lab.config(ATTACHED)
+    terminal = lab.at_terminal("up", "--attach")
+    terminal.until("two: ready")
+    for typed in ("\x03", "x\n", "\n"):
+        terminal.shown = ""
+        terminal.type(typed)
+        terminal.until("[c]ontinue?")
+    assert len(lab.ours()) == 2
+    terminal.type("l\n")
+    assert terminal.end() == 0
+    assert len(lab.ours()) == 2
+
+
+def test_attached_only_what_was_asked_for_is_stopped(lab: Lab) -> None:
+    lab.config(ATTACHED)
+    lab.json("up", "two")
+    terminal = lab.at_terminal("up", "--attach", "one")
+    terminal.until("one: ready")
+    terminal.type("\x03")
+    terminal.until("[c]ontinue?")
+    terminal.type("s\n")
+    assert terminal.end() == 0
+    assert [one["service"] for one in lab.json("status")["services"]] == ["two"]
+
+
+def test_attached_a_failed_start_leaves_alone_what_ran_before(lab: Lab) -> None:
+    lab.config(ATTACHED.replace("exec sleep 100", "exit 3"))
+    lab.json("up", "two")
+    before = lab.ours()
+    lab.sy("up", "--attach", code=1)
+    assert lab.ours() == before
+
+
+def test_attached_no_name_of_a_service_steers_the_terminal(lab: Lab) -> None:
+    lab.config(ATTACHED.replace("services.one", 'services."one\\u001b]0;x\\u0007"'))
+    terminal = lab.at_terminal("up", "--attach")
+    terminal.until("first words")
+    terminal.until("two: ready")
+    assert "\x1b]0;" not in terminal.shown
+    terminal.type("\x03")
+    terminal.until("[c]ontinue?")
+    terminal.type("s\n")
+    assert terminal.end() == 0
+    assert "\x1b]0;" not in terminal.shown
+
+
 def test_attached_services_can_be_left_running(lab: Lab) -> None:
     lab.config(ATTACHED)
     terminal = lab.at_terminal("up", "--attach")

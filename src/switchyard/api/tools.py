@@ -13,6 +13,7 @@ from switchyard.project.scope import ProjectScope
 from switchyard.queries.brief import brief
 from switchyard.queries.doctor import doctor
 from switchyard.queries.services import status, where
+from switchyard.queries.waiting import USUAL_WAIT_S, wait_for
 from switchyard.queries.worktrees import worktrees
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.log.lines import DEFAULT_LINES
@@ -20,8 +21,6 @@ from switchyard.worktrees.create import create
 
 Arguments = dict[str, Any]
 UP_WAIT_S = 50.0
-USUAL_WAIT_S = 30
-POLL_S = 0.05
 
 
 def _here(scope: ProjectScope, given: Arguments) -> str | None:
@@ -91,19 +90,14 @@ def _restart(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
     """Whoever ran starts again; where nothing ran, what `up` starts."""
     target = scope.target(given.get("branch"))
     asked = given.get("services", ())
-    stopped = actions.down(scope, branch=target.branch, services=asked)["stopped"]
+    stopped = actions.down(scope, branch=target.branch, services=asked, keeps_ports=True)["stopped"]
     again = asked or [one["service"] for one in stopped]
     return _up(scope, {"branch": target.branch, "services": again})
 
 
 def _wait(scope: ProjectScope, given: Arguments) -> Mapping[str, Any]:
-    until = time.monotonic() + given.get("seconds", USUAL_WAIT_S)
-    while True:
-        found = where(scope, given["service"], given.get("branch"))
-        starts = found["service"]["phase"] in ("starting", "waiting", "restarting", "unhealthy")
-        if not starts or time.monotonic() >= until:
-            return found
-        time.sleep(POLL_S)
+    timeout_s = given.get("seconds", USUAL_WAIT_S)
+    return wait_for(scope, given["service"], given.get("branch"), timeout_s)
 
 
 CALLS: dict[str, Callable[[ProjectScope, Arguments], Mapping[str, Any]]] = {

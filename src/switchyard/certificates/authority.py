@@ -26,7 +26,7 @@ CN = Switchyard on this machine
 basicConstraints = critical, CA:TRUE, pathlen:0
 keyUsage = critical, keyCertSign, cRLSign
 subjectKeyIdentifier = hash
-nameConstraints = critical, permitted;DNS:{tld}
+nameConstraints = critical, permitted;DNS:localhost
 """
 _LEAF = """[req]
 distinguished_name = dn
@@ -42,7 +42,19 @@ authorityKeyIdentifier = keyid
 """
 # What browsers accept at most.
 _DAYS = "825"
+# A page in a browser may ask for any name; those that are in use are made anew in a moment.
+MOST_NAMES = 256
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def check_local(tld: str) -> None:
+    """Refuse names that could be of another machine. Raises `YardFault`."""
+    if tld != "localhost" and not tld.endswith(".localhost"):
+        raise YardFault(
+            "not-local",
+            f"certificates are made for *.localhost alone, and names here end in `{tld}`",
+            hint='set `tld = "localhost"` under [proxy]',
+        )
 
 
 class CertificateAuthority:
@@ -63,12 +75,25 @@ class CertificateAuthority:
         """Whether it was made."""
         return self.certificate.is_file() and (self._folder / "authority.key").is_file()
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Which one it is: another number after it was made anew, none when it is gone."""
+        try:
+            found = self.certificate.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
     def make(self, tld: str) -> None:
-        """Make it, unless it is there. Raises `YardFault` when `openssl` cannot."""
+        """Make it, unless it is there.
+
+        Raises `YardFault` when `openssl` cannot, or when names do not end in `localhost`: one that
+        is trusted must be worthless elsewhere, whatever the configuration of a project says.
+        """
+        check_local(tld)
         if self.exists:
             return
         make_private_folder(self._folder)
-        config = self._written("authority.cnf", _AUTHORITY.format(tld=tld))
+        config = self._written("authority.cnf", _AUTHORITY)
         key, made = self._folder / "authority.key", self._folder / "authority.new"
         words = ["req", "-x509", *_KEY, "-keyout", key, "-out", made, "-days", _DAYS]
         self._openssl(*words, "-config", config)
@@ -84,6 +109,7 @@ class CertificateAuthority:
         if path.is_file():
             return path
         make_private_folder(path.parent)
+        self._make_room(path.parent)
         config = self._written(f"names/{name}.cnf", _LEAF.format(name=name))
         base = str(path.with_suffix(""))
         key, asked, made = f"{base}.key", f"{base}.csr", f"{base}.new"
@@ -109,6 +135,12 @@ class CertificateAuthority:
                         path.unlink()
                 folder.rmdir()
         return was
+
+    def _make_room(self, folder: Path) -> None:
+        there = list(folder.glob("*.pem"))
+        if len(there) >= MOST_NAMES:
+            for path in there:
+                path.unlink(missing_ok=True)
 
     def _written(self, name: str, text: str) -> Path:
         path = self._folder / name

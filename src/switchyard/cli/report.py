@@ -4,12 +4,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from switchkit.cli.columns import columns
 from switchyard.core.fault import YardFault
 from switchyard.project.scope import SHARED_BRANCH
-from switchyard.runtime.checkouts import Checkout
+
+if TYPE_CHECKING:
+    # Not loaded where nobody asks who has a port.
+    from switchyard.runtime.checkouts import Checkout
 
 
 class YardReport(NamedTuple):
@@ -68,8 +71,13 @@ def show_fault(fault: YardFault, action: str, *, as_json: bool) -> int:
     for line in lines:
         sys.stderr.write(safe(f"  | {line}\n"))
     if fault.hint:
-        sys.stderr.write(f"\nhint: {fault.hint}\n")
+        sys.stderr.write(safe(f"\nhint: {fault.hint}\n"))
     return fault.exit_code
+
+
+def say_safely(text: str) -> None:
+    """Print a line to stderr that may hold words of somebody else."""
+    sys.stderr.write(f"{_made_safe(sys.stderr)(text)}\n")
 
 
 def say(text: str) -> None:
@@ -115,7 +123,7 @@ def service_lines(services: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(columns([head, *rows])) if rows else ["nothing runs"]
 
 
-def port_lines(services: Iterable[Mapping[str, Any]], checkouts: Iterable[Checkout]) -> list[str]:
+def port_lines(services: Iterable[Mapping[str, Any]], checkouts: "Iterable[Checkout]") -> list[str]:
     """Whom the canonical ports of running services lead to, and how one gets them."""
     has = {one.port: one for one in checkouts}
     free: dict[int, tuple[str, list[str]]] = {}

@@ -85,6 +85,13 @@ VERBS: dict[str, YardVerb] = {
             (SERVICE, BRANCH_WORD),
             (BRANCH,),
         ),
+        _verb(
+            "wait",
+            "wait",
+            "wait until a service is ready, or has ended",
+            (SERVICE, BRANCH_WORD),
+            (BRANCH, Option("timeout", "wait at most this long (30s)", "DURATION")),
+        ),
         _verb("brief", "brief", "show the project at a glance", (BRANCH_WORD,), (BRANCH,)),
         _verb("list", "reading", "list the registered worktrees"),
         _verb(

@@ -71,20 +71,42 @@ def up(
     request = UpRequest(
         target.branch, tuple(services), profile, wait, timeout_s, dict(env), recreate
     )
-    return ask(scope.home, scope.root, request, UpAnswer, listen)
+    made = ask(scope.home, scope.root, request, UpAnswer, listen)
+    before = scope.before_move()
+    if before and _is_running(before):
+        told = f"what was started in {before.root} before the folder was moved still runs"
+        made["warnings"].append(f"{told}; `switchyard down` stops it too")
+    return made
 
 
 def down(
-    scope: ProjectScope, *, branch: str | None = None, services: Sequence[str] = ()
+    scope: ProjectScope,
+    *,
+    branch: str | None = None,
+    services: Sequence[str] = (),
+    keeps_ports: bool = False,
 ) -> DownAnswer:
-    """Stop services of one branch or of all. Starts no supervisor where nothing ever ran."""
+    """Stop services of one branch or of all. Starts no supervisor where nothing ever ran.
+
+    `keeps_ports` is for services that start again at once.
+    """
     chosen = _stopping_branch(scope, branch)
-    request = DownRequest(chosen, tuple(services))
+    request = DownRequest(chosen, tuple(services), keeps_ports)
     before = scope.before_move()
     stopped: list[StoppedRow] = _down(before, request)["stopped"] if before else []
     if not before and not _runs(scope):
         _check_services(scope, services)
     return {"stopped": stopped + _down(scope, request)["stopped"]}
+
+
+def _is_running(scope: ProjectScope) -> bool:
+    """Whether a service of it lives."""
+    from switchyard.runtime.observed import Observer  # noqa: PLC0415
+    from switchyard.runtime.runs import all_runs  # noqa: PLC0415
+
+    observer = Observer()
+    runs = all_runs(scope.root, scope.places)
+    return any(observer.observe(run).status == "running" for run in runs)
 
 
 def _runs(scope: ProjectScope) -> bool:

@@ -134,37 +134,41 @@ def _lines(connection: _socket.socket, home: Home, root: Path) -> Generator[byte
 def _answers(home: Home, root: Path) -> bool:
     """Whether the supervisor says anything at all; a slow request is no reason to doubt it."""
     try:
-        ping(home, root)
+        Ping(Registry(home).places(root)).answer()
     except YardFault:
         return False
     return True
 
 
-def ping(home: Home, root: Path) -> PingAnswer | None:
-    """How a living supervisor is doing; nothing when it is too old to be asked.
+class Ping:
+    """A living supervisor is asked how it is doing; whoever asks may do other things meanwhile.
 
-    Starts none. Raises `YardFault` when it does not answer.
+    Starts none.
     """
-    places = Registry(home).places(root)
-    connection = _connect(places)
-    if connection is None:
-        raise YardFault("no-supervisor", "the supervisor of this project does not answer")
-    with contextlib.closing(connection):
-        connection.settimeout(PING_S)
-        try:
-            connection.sendall(encode_request(PingRequest()))
-            raw = b""
-            while not raw.endswith(b"\n") and (part := connection.recv(65536)):
+
+    def __init__(self, places: ProjectPlaces) -> None:
+        self._connection = _connect(places)
+        if self._connection:
+            self._connection.settimeout(PING_S)
+            # One that is gone by now is told by its answer.
+            with contextlib.suppress(OSError):
+                self._connection.sendall(encode_request(PingRequest()))
+
+    def answer(self) -> PingAnswer | None:
+        """What it says; nothing when it is too old to be asked. Raises `YardFault` without one."""
+        if self._connection is None:
+            raise YardFault("no-supervisor", "the supervisor of this project does not answer")
+        raw = b""
+        with contextlib.closing(self._connection), contextlib.suppress(OSError):
+            while not raw.endswith(b"\n") and (part := self._connection.recv(65536)):
                 raw += part
-        except OSError:
-            raw = b""
-    if not raw:
-        told = f"the supervisor of this project has not answered for {PING_S:.0f} seconds"
-        raise YardFault("no-supervisor", told)
-    try:
-        return decode_answer(PingAnswer, decode_message(raw)[0])
-    except YardFault:
-        return None
+        if not raw.endswith(b"\n"):
+            told = f"the supervisor of this project has not answered for {PING_S:.0f} seconds"
+            raise YardFault("no-supervisor", told)
+        try:
+            return decode_answer(PingAnswer, decode_message(raw)[0])
+        except YardFault:
+            return None
 
 
 def _result(stream: Iterable[bytes], listen: Listen | None) -> object | None:

@@ -35,8 +35,15 @@ class BranchRequest(NamedTuple):
     services: tuple[str, ...] = ()
 
 
-class DownRequest(BranchRequest):
-    """Stop services of one branch, or of all branches."""
+class DownRequest(NamedTuple):
+    """Stop services of one branch, or of all branches.
+
+    `keeps_ports`: they start again at once, so their canonical ports stay open.
+    """
+
+    branch: str | None = None
+    services: tuple[str, ...] = ()
+    keeps_ports: bool = False
 
 
 class CheckoutRequest(BranchRequest):
@@ -113,6 +120,7 @@ class CheckoutAnswer(TypedDict):
 
     branch: str
     checkouts: list[CheckoutRow]
+    warnings: NotRequired[list[str]]
 
 
 class UncheckoutAnswer(TypedDict):
@@ -122,7 +130,10 @@ class UncheckoutAnswer(TypedDict):
 
 
 class PingAnswer(TypedDict):
-    """How the supervisor is doing. `paused` are ports that take no connections for now."""
+    """How the supervisor is doing. `paused` are ports that take no connections for now.
+
+    `unsaved`: it could not write down what it knows.
+    """
 
     version: str
     pid: int
@@ -130,6 +141,7 @@ class PingAnswer(TypedDict):
     most_tunnels: int
     paused: list[int]
     faults: int
+    unsaved: NotRequired[bool]
 
 
 Answer = UpAnswer | DownAnswer | CheckoutAnswer | UncheckoutAnswer | PingAnswer
@@ -158,9 +170,10 @@ Event = PhaseEvent | StepEvent
 def encode_request(request: Request) -> bytes:
     """The request as one line."""
     fields = request._asdict()
-    if not fields.get("recreate"):
-        # Came later; what nobody asked for is not said.
-        fields.pop("recreate", None)
+    for name in ("recreate", "keeps_ports"):
+        if not fields.get(name):
+            # Came later; what nobody asked for is not said.
+            fields.pop(name, None)
     return _line({"operation": _NAMES[type(request)], **fields})
 
 

@@ -59,6 +59,11 @@ class ProjectPlaces(NamedTuple):
         return self.folder / "checkouts.json"
 
     @property
+    def outline(self) -> Path:
+        """What a brief needs of the configuration."""
+        return self.folder / "outline.json"
+
+    @property
     def hidden(self) -> Path:
         """What is never shown of logs."""
         return self.folder / "hidden.json"

@@ -19,6 +19,8 @@ from switchyard.files import read_json, write_json
 from switchyard.project.home import Home, ProjectPlaces
 
 VERSION = 1
+# How long the part of a digest may become that tells two projects of one name apart.
+_SUFFIXES = (4, 8, 16)
 
 
 class Worktree(NamedTuple):
@@ -206,15 +208,25 @@ class Registry:
         with self._changing() as state:
             known = state.project_of(root)
             folder = known.folder if known else self.home.project(root).folder.name
-            short = slug(name)
-            if self._rival(state, root, short):
-                short = f"{short[: MAX_LABEL - 5]}-{digest(str(root), 4)}"
+            short = self._short_name(state, root, slug(name))
             trees = known.worktrees if known else ()
             made = Registration(root, name, folder, trees, short, identity_of(root))
             # Any command can write it again; only a user's decision is worth waiting for the disk.
             changed = state._replace(projects={**state.projects, str(root): made})
             self._save(changed, durable=False)
         return made
+
+    def _short_name(self, state: RegistryState, root: Path, wanted: str) -> str:
+        """The wanted name, or one with as much of the root's digest as makes it the only one.
+
+        The first digits of folders side by side are often the same.
+        """
+        short = wanted
+        for length in _SUFFIXES:
+            if not self._rival(state, root, short):
+                break
+            short = f"{wanted[: MAX_LABEL - 1 - length]}-{digest(str(root), length)}"
+        return short
 
     def _rival(self, state: RegistryState, root: Path, short: str) -> Registration | None:
         """Another project with this short name that is still there, or still runs."""

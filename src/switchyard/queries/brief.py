@@ -4,24 +4,27 @@ import contextlib
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, holds, listening
-from switchkit.processes import began
-from switchyard.config.shapes import Config
+from switchkit.processes import living
 from switchyard.core.clock_times import told_time
 from switchyard.core.fault import YardFault
 from switchyard.git.status import StatusQuery
+from switchyard.project.outline import ConfigOutline, outline_of
 from switchyard.project.scope import SHARED_BRANCH, ProjectScope, Target
-from switchyard.queries.logs import LogRules, log_rules
 from switchyard.queries.services import Folders, observed_runs, view
 from switchyard.runtime.branches import known_target
 from switchyard.runtime.checkouts import checkout_list
+from switchyard.runtime.log.hidden import hidden_patterns
 from switchyard.runtime.log.lines import TAIL_BYTES, Sift, entries
 from switchyard.runtime.log.times import LogTimes
 from switchyard.runtime.observed import ObservedRun
 from switchyard.runtime.runs import RunRecord
+
+if TYPE_CHECKING:
+    from switchyard.config.shapes import EnvSync
 
 MOST_FILES = 50
 MOST_ERRORS = 20
@@ -36,12 +39,12 @@ _ERRORS: dict[str, tuple[tuple[int, int, Sift], list[tuple[float, str]]]] = {}
 _TOLD = ("reason", "exit_code", "head", "changed")
 
 
-def env_warnings(scope: ProjectScope, config: Config) -> list[dict[str, str]]:
+def env_warnings(scope: ProjectScope, env: "EnvSync | ConfigOutline") -> list[dict[str, str]]:
     """Configured env files that are missing at the root, so that worktrees would lack them."""
     made: list[dict[str, str]] = []
-    for mode, paths in (("link", config.env.link), ("copy", config.env.copy)):
+    for mode, paths in (("link", env.link), ("copy", env.copy)):
         for path in paths:
-            if path not in config.env.optional and not (scope.root / path).exists():
+            if path not in env.optional and not (scope.root / path).exists():
                 told = f"`{path}` is missing at the root, so worktrees get no {mode} of it"
                 made.append({"path": path, "mode": mode, "message": told})
     return made
@@ -56,7 +59,9 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
         sockets = listening()
     except Unknown:
         sockets = None
-    alive = noted.pid > 0 and began(noted.pid) == noted.ticks
+    supervisor = living(noted.pid) if noted.pid > 0 else None
+    # One that is suspended takes connections, and does nothing with them.
+    alive = supervisor is not None and supervisor.began == noted.ticks and not supervisor.is_stopped
     made: list[dict[str, Any]] = []
     for one in noted.checkouts:
         inodes = set[int]() if sockets is None else sockets.get(one.port, set())
@@ -68,6 +73,9 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
             "branch": one.branch,
             "active": active,
         }
+        if supervisor and supervisor.is_stopped and holds(noted.pid, inodes):
+            made.append({**row, "suspended": True})
+            continue
         owner = holder(inodes) if inodes and not active else None
         if owner:
             row["port_owner"] = {"pid": owner.pid, "command": owner.command}
@@ -75,15 +83,24 @@ def checkouts(scope: ProjectScope) -> list[dict[str, Any]]:
     return made
 
 
-def _errors(found: list[ObservedRun], rules: LogRules | None) -> list[dict[str, Any]]:
-    """The last errors of each run, a line that repeats itself once with its count."""
+def _errors(
+    found: list[ObservedRun], outline: ConfigOutline | None, hidden: tuple[str, ...] | None
+) -> list[dict[str, Any]]:
+    """The last errors of each run, a line that repeats itself once with its count.
+
+    Nothing is shown where nobody knows what must be hidden.
+    """
     made: list[dict[str, Any]] = []
-    if rules is None:
+    if hidden is None:
         return made
+    none: tuple[str, ...] = ()
     for one in found:
         run = one.run
         counts: dict[str, tuple[int, float]] = {}
-        for when, line in _last_errors(run, rules):
+        known = outline.services.get(run.service) if outline else None
+        match, ignore = known or (none, none)
+        sift = Sift(None, True, match, ignore, hidden)
+        for when, line in _last_errors(run, sift):
             # Last seen last, whatever was between.
             counts[line] = counts.pop(line, (0, 0.0))[0] + 1, when
         for line, (count, when) in counts.items():
@@ -93,9 +110,8 @@ def _errors(found: list[ObservedRun], rules: LogRules | None) -> list[dict[str, 
     return made
 
 
-def _last_errors(run: RunRecord, rules: LogRules) -> list[tuple[float, str]]:
+def _last_errors(run: RunRecord, sift: Sift) -> list[tuple[float, str]]:
     """Remembered for as long as the log does not grow: a server is asked again and again."""
-    sift = rules.sift(run.service, grep=None, errors=True)
     path = Path(run.log)
     try:
         stamp = (path.stat().st_size, run.log_start, sift)
@@ -157,17 +173,16 @@ def _compose(
 ) -> dict[str, Any]:
     wanted = target.branch if target else None
     problem: dict[str, Any] | None = None
-    rules: LogRules | None = None
+    outline: ConfigOutline | None = None
     try:
-        rules = log_rules(scope)
-        problem = rules.fault.as_json() if rules.fault else None
+        outline = outline_of(scope)
     except YardFault as fault:
         problem = fault.as_json()
-    config = rules.config if rules else None
+    hidden = outline.redact if outline else hidden_patterns(scope.places)
     supervised = scope.places.is_supervised()
     found = observed_runs(scope, wanted)
     made: dict[str, Any] = {
-        "project": config.name if config else scope.root.name,
+        "project": outline.name if outline else scope.root.name,
         "root": str(scope.root),
         "branch": (target or scope.main()).branch,
         "worktree": str(folder),
@@ -178,8 +193,9 @@ def _compose(
         made["config_error"] = problem
     if any(one.status == "running" and not one.run.names_resolve for one in found):
         made["names_resolve"] = False
-    _put_bounded(made, "configured_services", list(config.services) if config else [], MOST_NAMES)
-    _put_bounded(made, "configured_profiles", list(config.profiles) if config else [], MOST_NAMES)
+    _put_bounded(made, "configured_services", list(outline.services) if outline else [], MOST_NAMES)
+    profiles = list(outline.profiles) if outline else []
+    _put_bounded(made, "configured_profiles", profiles, MOST_NAMES)
     folders = Folders(scope)
     found = _by_concern(found, made["branch"])
     shown = [view(one, folders, supervised=supervised) for one in found]
@@ -193,10 +209,11 @@ def _compose(
         counts = Counter(one.run.branch for one in found[MOST_SERVICES:])
         made["omitted_branches"] = dict(counts.most_common(MOST_SERVICES))
     _put_bounded(made, "checkouts", checkouts(scope), MOST_SERVICES)
-    errors = _errors(found[:MOST_SERVICES], rules)
+    errors = _errors(found[:MOST_SERVICES], outline, hidden)
     changed = query.changed_files()
     _put_bounded(made, "changed_files", [one[:200] for one in changed], MOST_FILES)
-    _put_bounded(made, "env_warnings", env_warnings(scope, config) if config else [], MOST_SERVICES)
+    warnings = env_warnings(scope, outline) if outline else []
+    _put_bounded(made, "env_warnings", warnings, MOST_SERVICES)
     _put_bounded(made, "recent_errors", errors, MOST_ERRORS)
     _fit(made)
     return made

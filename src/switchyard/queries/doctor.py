@@ -6,7 +6,7 @@ from typing import Any
 
 from switchyard import __version__
 from switchyard.config.shapes import Config
-from switchyard.control.client import ping
+from switchyard.control.client import Ping
 from switchyard.core.environ import caller, on_path
 from switchyard.core.fault import YardFault
 from switchyard.core.slugs import slug
@@ -21,6 +21,9 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
     """Project setup, proxy, services, version and what is wrong."""
     config = config_of(scope)
     places = scope.places
+    # It takes longer to answer than all the rest, which is looked at meanwhile.
+    supervised = places.is_supervised()
+    ping = Ping(places) if supervised else None
     problems: list[str] = []
     if scope.registry.read().rebuilt:
         problems.append("the registry was damaged; it is rebuilt at the next change")
@@ -34,10 +37,11 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
     parent = main_checkout(scope.root)
     if parent and parent != scope.root and (parent / FILE_NAME).is_file():
         problems.append(f"this is an unregistered worktree; run `switchyard adopt` in {parent}")
-    if places.is_supervised():
-        problems += _of_supervisor(scope)
     if on_path("git", caller().get("PATH", os.defpath)) is None:
         problems.append("`git` is not installed")
+    notes, missing = _notes(scope, config), env_warnings(scope, config.env)
+    if ping:
+        problems += _of_supervisor(scope, ping)
     return {
         "healthy": not problems,
         "version": __version__,
@@ -47,8 +51,8 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
         "config_path": str(config.path),
         "home": str(scope.home.path),
         "state_path": str(scope.home.state),
-        "supervised": places.is_supervised(),
-        "notes": _notes(scope, config),
+        "supervised": supervised,
+        "notes": notes,
         "proxy": {
             **config.proxy._asdict(),
             "project": config.slug,
@@ -69,7 +73,7 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
             for one in config.services.values()
         ],
         "profiles": {name: list(one.services) for name, one in config.profiles.items()},
-        "env_warnings": env_warnings(scope, config),
+        "env_warnings": missing,
         "problems": problems,
     }
 
@@ -101,10 +105,10 @@ def _notes(scope: ProjectScope, config: Config) -> list[str]:
     return made
 
 
-def _of_supervisor(scope: ProjectScope) -> list[str]:
+def _of_supervisor(scope: ProjectScope, ping: Ping) -> list[str]:
     """What is wrong with the supervisor that lives."""
     try:
-        found = ping(scope.home, scope.root)
+        found = ping.answer()
     except YardFault as fault:
         return [f"{fault.message}; the next `switchyard up` or `down` replaces it"]
     if found is None:
@@ -120,6 +124,11 @@ def _of_supervisor(scope: ProjectScope) -> list[str]:
         f"{found['most_tunnels']} are open (raise `ulimit -n`, then restart the supervisor)"
         for port in found["paused"]
     ]
+    if found.get("unsaved"):
+        told.append(
+            f"the supervisor cannot write its records to the disk of {scope.home.path}; "
+            "until it can, `status` may show what was before"
+        )
     if found["faults"]:
         told.append(f"{found['faults']} connection(s) failed; see {scope.places.supervisor_log}")
     return told

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from switchyard.core.slugs import digest
+from switchyard.project.scope import SHARED_BRANCH
 from switchyard.runtime.runs import RunRecord
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def has_changed(run: RunRecord, configuration: Callable[[], "Config | None"]) ->
         return False
     service = config.services.get(run.service)
     if service is None:
+        return True
+    if (service.scope == "project") != (run.branch == SHARED_BRANCH):
         return True
     profile = config.profiles.get(run.profile or "")
     return definition_of(service, profile, Path(run.worktree)) != run.definition

@@ -1,5 +1,6 @@
 """The supervisor's socket: one thread per request, until nothing is left to look after."""
 
+import _thread
 import contextlib
 import gc
 import os
@@ -129,7 +130,14 @@ class RequestServer:
         with self._lock:
             self._busy += 1
         connection.setblocking(True)
-        threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+        # Not `threading.Thread`, which waits until the new one runs, as does whoever asks.
+        try:
+            _thread.start_new_thread(self._answer, (connection,))
+        except RuntimeError:
+            # There is no room for one more thread now; whoever asked sees that nobody answers.
+            connection.close()
+            with self._lock:
+                self._busy -= 1
 
     def _answer(self, connection: socket.socket) -> None:
         try:
@@ -188,6 +196,7 @@ def _answer(yard: Yard, request: Request, emit: Emit) -> Answer:
                 "most_tunnels": state.most_tunnels,
                 "paused": list(state.paused),
                 "faults": state.faults,
+                "unsaved": not yard.is_saved,
             }
 
 

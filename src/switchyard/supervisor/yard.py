@@ -5,9 +5,10 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from switchkit.processes import environment
-from switchyard.certificates.authority import CertificateAuthority
+from switchyard.certificates.authority import CertificateAuthority, check_local
 from switchyard.config.shapes import Config
 from switchyard.control.protocol import Event
 from switchyard.core.environ import base_environment
@@ -24,12 +25,16 @@ from switchyard.runtime.runs import RunBook, RunRecord, all_runs
 from switchyard.runtime.service_row import ServiceRow
 from switchyard.supervisor.children import Children
 from switchyard.supervisor.forwarding.forwarders import Forwarders
-from switchyard.supervisor.forwarding.names import foreign_names, names_router
+from switchyard.supervisor.forwarding.names import foreign_names, names_of_projects, names_router
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import TcpRelay
 from switchyard.supervisor.service.service_context import ServiceContext
 from switchyard.supervisor.service.service_thread import ServiceThread
 from switchyard.supervisor.watcher import Watcher
+
+if TYPE_CHECKING:
+    # Loaded only where somebody asked for certificates.
+    from switchyard.supervisor.forwarding.tls_gate import TlsGate
 
 Emit = Callable[[Event], None]
 
@@ -60,7 +65,7 @@ class Yard:
         self.names_problem: str | None = None
         self.names_port: int | None = None
         self.https_problem: str | None = None
-        self._has_https = False
+        self._gate: TlsGate | None = None
 
     def is_idle(self) -> bool:
         """Whether nothing is left to look after."""
@@ -88,6 +93,11 @@ class Yard:
         """Write what a full disk kept from being written; whether nothing is left."""
         written = [one.save_again() for one in list(self.threads.values())]
         return self.forwarders.save_again() and all(written)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether everything that is known is on disk."""
+        return self.forwarders.is_saved and all(one.is_saved for one in list(self.threads.values()))
 
     def adopt(self) -> None:
         """Take over what an earlier supervisor left running. Runs before any request."""
@@ -179,27 +189,31 @@ class Yard:
         with self.lock:
             if self.names_port is None:
                 self._serve_names(config)
-            if self.names_port is not None and not self._has_https:
+            if self.names_port is not None and not (self._gate and self._gate.is_current()):
                 self._serve_https(config, self.names_port)
 
     def _serve_https(self, config: Config, names_port: int) -> None:
         """Serve the names over TLS too, if this user has an authority for certificates."""
+        self._gate = None
         if not (self.scope.home.certificates / "authority.pem").is_file():
             return
         # `ssl` is large, and few ask for it.
-        from switchyard.supervisor.forwarding.tls_gate import TlsGate  # noqa: PLC0415
+        from switchyard.supervisor.forwarding.tls_gate import NameRules, TlsGate  # noqa: PLC0415
 
         authority = CertificateAuthority(
             self.scope.home.certificates, base_environment(os.environ), self.children.run
         )
+        tld = config.proxy.tld
         try:
+            check_local(tld)
             sockets = loopback_sockets(config.proxy.https_port, ("v4", "v6"), shared=True)
-            TlsGate(sockets, authority, config.proxy.tld, names_port)
+            rules = NameRules(tld, names_of_projects(self.scope.home, tld))
+            self._gate = TlsGate(sockets, authority, rules, names_port)
         except (YardFault, OSError) as wrong:
             told = wrong.message if isinstance(wrong, YardFault) else str(wrong)
             self.https_problem = f"names are not served over HTTPS: {told}"
             return
-        self._has_https, self.https_problem = True, None
+        self.https_problem = None
 
     def _serve_names(self, config: Config) -> None:
         port = config.proxy.port
@@ -222,6 +236,9 @@ class Yard:
         for key in keys:
             thread = self.threads.get(key)
             run = self.book.get(*key)
+            # Its thread knows better than a record that a full disk kept from being written.
+            if run and thread and thread.run and thread.run.run_id == run.run_id:
+                run = thread.run
             if run:
                 made.append(observer.observe(run).as_json())
             elif thread:

@@ -9,6 +9,8 @@ from typing import Any
 from switchkit.platform.files import clone_file
 from switchyard.config.shapes import Clone
 
+_UNSHARED = 'this disk cannot share blocks (`mode = "copy"` under [clone] copies it)'
+
 
 class _NoReflinkError(Exception):
     """The disk cannot share blocks between files."""
@@ -65,6 +67,6 @@ def clone(rules: Clone, root: Path, worktree: Path) -> list[dict[str, Any]]:
         except (_NoReflinkError, OSError) as wrong:
             with contextlib.suppress(OSError):
                 shutil.rmtree(target)  # made by this very call
-            told = "this disk cannot share blocks" if isinstance(wrong, _NoReflinkError) else wrong
+            told = _UNSHARED if isinstance(wrong, _NoReflinkError) else wrong
             made.append({"path": name, "result": "skipped", "reason": str(told)})
     return made

@@ -52,6 +52,8 @@ def _short(one: Any) -> str:
     if one["active"]:
         return told
     owner = one.get("port_owner")
+    if one.get("suspended"):
+        return f"{told}: not active, the supervisor is suspended (`sy doctor`)"
     who = (
         f"process {owner['pid']} ({owner['command']}) listens there" if owner else "nobody listens"
     )

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from switchkit.cli.style import Style, safe_for_terminals, style_for
@@ -25,6 +25,7 @@ from switchyard.runtime.launch import target_of
 from switchyard.runtime.log.lines import Sift, follow
 
 _LOOK_S = 1.0
+_CHOICES = ("s", "l", "c")
 _QUESTION = "\n[s]top the services, [l]eave them running, or [c]ontinue? "
 
 
@@ -42,7 +43,14 @@ class _Start:
             scope.places.log(target_of(config.services[name], target, config.root).slug, name): name
             for name in closure(config.services, self._services or config.services)
         }
+        # What ran before is not to be stopped because something else does not start.
+        self._ran = {
+            one["service"]
+            for one in status(scope, target.branch)["services"]
+            if one["status"] == "running"
+        }
         self.seen: dict[Path, int] = {}
+        self._told: dict[str, str] = {}
         self._news: list[str] = []
         self.answer: UpAnswer | None = None
         self.fault: YardFault | None = None
@@ -68,12 +76,19 @@ class _Start:
     def _hear(self, event: PhaseEvent) -> None:
         waits = event["phase"] == "waiting" and event["waits_for"]
         told = f"waits for {', '.join(event['waits_for'])}" if waits else event["phase"]
-        self._news.append(f"{event['service']}: {told}")
+        # Servers of resources are awaited twice.
+        if self._told.get(event["service"]) != told:
+            self._told[event["service"]] = told
+            self._news.append(safe_for_terminals(f"{event['service']}: {told}"))
 
     def news(self) -> list[str]:
         """What was heard since the last time."""
         heard, self._news = self._news, []
         return heard
+
+    def to_stop(self) -> list[str]:
+        """The services that end with this command: its own, or after a failure the new ones."""
+        return sorted(set(self.logs.values()) - (self._ran if self.fault else set()))
 
     def is_over(self) -> bool:
         """Whether there is nothing more to come: it failed, or everything has ended."""
@@ -86,15 +101,17 @@ class _Start:
         return not any(one["status"] == "running" for one in rows)
 
 
-def _painter(style: Style) -> Callable[[str, str], str]:
+def _painter(style: Style, names: Iterable[str]) -> Callable[[str, str], str]:
     """Puts the name of a service before a line, each in a colour of its own."""
     colours = (style.cyan, style.green, style.yellow, style.bold, style.red)
-    known: dict[str, int] = {}
+    # A name is what the project calls it, and may hold anything.
+    safe = {name: safe_for_terminals(name) for name in names}
+    width = max(map(len, safe.values()))
+    numbers = {name: number for number, name in enumerate(safe)}
 
     def paint(name: str, line: str) -> str:
-        number = known.setdefault(name, len(known))
-        width = max(map(len, known))
-        return f"{colours[number % len(colours)](f'{name:{width}} |')} {line}"
+        head = f"{safe[name]:{width}} |"
+        return f"{colours[numbers[name] % len(colours)](head)} {line}"
 
     return paint
 
@@ -102,7 +119,7 @@ def _painter(style: Style) -> Callable[[str, str], str]:
 def _show(start: _Start) -> None:
     """Print what services print, until there is nothing more to come."""
     style = style_for(sys.stdout, os.environ)
-    paint = _painter(style)
+    paint = _painter(style, start.logs.values())
 
     def ends() -> bool:
         for told in start.news():
@@ -117,12 +134,19 @@ def _show(start: _Start) -> None:
 
 
 def _choice() -> str:
-    """What is to happen to the services; without a terminal they end with this command."""
+    """What is to happen to the services; without a terminal they end with this command.
+
+    Ctrl-C once more means to stop them. Anything else that is none of the answers is asked again.
+    """
     if not sys.stdin.isatty():
         return "s"
     try:
-        ask_at_terminal(_QUESTION)
-        return (typed_line().strip().lower() or "s")[0]
+        while True:
+            ask_at_terminal(_QUESTION)
+            line = typed_line()
+            choice = line.strip().lower()[:1] if line else "s"
+            if choice in _CHOICES:
+                return choice
     except KeyboardInterrupt:
         return "s"
 
@@ -150,7 +174,9 @@ def run(arguments: YardArguments) -> YardReport:
     elif choice == "ended":
         lines = ["every service has ended"]
     else:
-        lines = stopped_lines(down(scope, branch=target.branch)["stopped"])
+        names = start.to_stop()
+        ended = down(scope, branch=target.branch, services=names)["stopped"] if names else []
+        lines = stopped_lines(ended)
     if start.fault:
         for line in lines:
             sys.stdout.write(f"{line}\n")

@@ -74,7 +74,7 @@ def _setup(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         _tell(program)
         trusted = str(goal)
     data = {"certificate": str(authority.certificate), "trusted": trusted, **_told(scope)}
-    lines = [f"made {authority.certificate}, good for *.{config.proxy.tld} alone"]
+    lines = [f"made {authority.certificate}, good for *.localhost alone"]
     lines += (
         [f"trusted by way of {trusted}; Firefox has a store of its own, where you import it"]
         if trusted
@@ -138,7 +138,7 @@ def _show(scope: ProjectScope) -> YardReport:
         lines.append("switchyard proxy remove   takes that away again")
     else:
         lines.append("there is no HTTPS; `switchyard proxy setup` makes a certificate authority")
-        lines.append(f"that is good for *.{tld} alone, and `--trust` has this system trust it")
+        lines.append("that is good for *.localhost alone, and `--trust` has this system trust it")
     return YardReport("proxy", told, lines)
 
 

@@ -1,6 +1,5 @@
 """The verbs that only read, with the configuration: list, logs, doctor."""
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 from switchkit.cli.columns import columns
 from switchyard.cli.arguments import YardArguments, usage_fault
-from switchyard.cli.report import YardReport
+from switchyard.cli.report import YardReport, say_safely
 from switchyard.core.clock_times import clock_time, told_time
 from switchyard.core.quantities import seconds
 from switchyard.project.home import default_home
@@ -159,7 +158,7 @@ def _logs(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         times=True,
     )
     if "config_error" in found:
-        sys.stderr.write(f"warning: {found['config_error']['message']}\n")
+        say_safely(f"warning: {found['config_error']['message']}")
     lines = _lines(found["logs"], arguments, count)
     if arguments.has("follow"):
         return YardReport("logs", found, _followed(scope, arguments, (service, branch), lines))

@@ -1,6 +1,8 @@
 """The verbs about worktrees: create, adopt, rm, prune, reset."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport, stopped_lines
@@ -9,6 +11,11 @@ from switchyard.project.scope import ProjectScope, locate
 from switchyard.worktrees.create import adopt, create
 from switchyard.worktrees.remove import Force, prune, remove
 from switchyard.worktrees.resources import make_resources, reset_resource
+
+
+def _cloned(one: Mapping[str, Any]) -> str:
+    """What became of a folder, and why nothing did."""
+    return f"{one['result']}, {one['reason']}" if "reason" in one else str(one["result"])
 
 
 def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
@@ -26,7 +33,7 @@ def _create(scope: ProjectScope, arguments: YardArguments) -> YardReport:
         made |= {"resources": resources, "warnings": [*made.get("warnings", ()), *warnings]}
     lines = [f"{'created' if made['created'] else 'already exists'}: {made['path']}"]
     lines += [f"  {one['path']}: {one['result']}" for one in made["env"]]
-    lines += [f"  {one['path']}: {one['result']}" for one in made.get("cloned", ())]
+    lines += [f"  {one['path']}: {_cloned(one)}" for one in made.get("cloned", ())]
     lines += [f"  {one['resource']}: {one['address']}" for one in resources]
     lines += [f"warning: {one}" for one in made.get("warnings", ())]
     return YardReport("create", made, lines)

@@ -12,6 +12,17 @@ def run(arguments: YardArguments) -> YardReport:
     scope = locate(arguments.cwd, default_home())
     found = where(scope, arguments.words[0], arguments.branch)
     shown = found["service"]
-    keys = ("status", "phase", "url", "direct_url", "port", "pid", "branch", "worktree", "log_path")
+    keys = (
+        "status",
+        "phase",
+        "reason",
+        "url",
+        "direct_url",
+        "port",
+        "pid",
+        "branch",
+        "worktree",
+        "log_path",
+    )
     lines = [f"{key:11} {told}" for key in keys if (told := shown.get(key)) is not None]
     return YardReport("where", found, lines)

@@ -17,6 +17,15 @@ from switchyard.project.detection.plain_yaml import NotPlainYaml, read_plain_yam
 _PROCFILES = ("Procfile.dev", "Procfile")
 _PROCESS_COMPOSE = ("process-compose.yaml", "process-compose.yml")
 _COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+_NOT_HTTP = (
+    "redis-server",
+    "valkey-server",
+    "memcached",
+    "postgres",
+    "mysqld",
+    "mariadbd",
+    "mongod",
+)
 _CONDITIONS = {
     "process_started": "started",
     "process_healthy": "ready",
@@ -38,9 +47,26 @@ def procfile(folder: Path) -> DetectedPart | None:
         if service == "release":
             continue  # a step of a deployment, which nothing here is
         command, wants_port = _with_port(line)
+        wants_port = wants_port or _reads_port(folder, line)
         port = (3000 if service == "web" else 0) if wants_port else None
-        made.append(Draft(service, command, port))
+        speaks = line.split()[0].rpartition("/")[2]
+        protocol = (("protocol", quoted("tcp")),) if wants_port and speaks in _NOT_HTTP else ()
+        made.append(Draft(service, command, port, options=protocol))
     return DetectedPart(name, tuple(made)) if made else None
+
+
+def _reads_port(folder: Path, line: str) -> bool:
+    """Whether a file of the project that the line names asks for the port it is given."""
+    for word in line.split():
+        path = folder / word
+        if re.fullmatch(r"[\w./-]+\.(?:py|rb|sh|[cm]?[jt]s)", word) and ".." not in word:
+            try:
+                text = path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if re.search(r"""["']PORT["']|env\.PORT\b|\$\{?PORT\b""", text):
+                return True
+    return False
 
 
 def _with_port(line: str) -> tuple[str, bool]:

@@ -1,13 +1,14 @@
 """Logs: their last lines, their errors, and following them."""
 
 import contextlib
+import errno
 import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from switchkit import files
 from switchyard.runtime.log.times import rotate_marks
@@ -16,6 +17,8 @@ DEFAULT_LINES = 80
 LIST_S = 0.5
 TAIL_BYTES = 1 << 18
 LONGEST_LINE = 4000
+# What is not there, is a link, or is no file at all.
+_NO_LOG = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESPIPE)
 _ERROR = (
     r"\b(?:error|errors|exception|failed|failure|fatal|traceback|eaddrinuse|panic|panicked)\b"
     r"|\w+(?:Error|Exception)\b"
@@ -63,15 +66,23 @@ class Sift(NamedTuple):
         return line
 
 
+def _opened(path: Path) -> BinaryIO:
+    """A log to read. One that is a link is none: it may lead to anything of the user's."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return os.fdopen(os.open(path, flags), "rb")
+
+
 def _read_end(path: Path, limit: int, start: int) -> tuple[int, bytes]:
     """The last bytes of a log, from the beginning of a line on, and where they begin."""
     try:
-        with path.open("rb") as log:
+        with _opened(path) as log:
             size = log.seek(0, os.SEEK_END)
             begin = max(start if start <= size else 0, size - limit, 0)
             log.seek(begin)
             raw = log.read(limit)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError as wrong:
+        if wrong.errno not in _NO_LOG:
+            raise
         return 0, b""
     whole = len(raw)
     if begin > start and b"\n" in raw:
@@ -190,7 +201,7 @@ def follow(
 
 def _news(path: Path, offsets: dict[Path, int], partial: dict[Path, bytes]) -> list[str]:
     try:
-        with path.open("rb") as log:
+        with _opened(path) as log:
             size = log.seek(0, os.SEEK_END)
             if size < offsets[path]:
                 offsets[path] = 0

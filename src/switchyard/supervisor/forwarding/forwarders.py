@@ -3,14 +3,21 @@
 import contextlib
 import os
 from collections.abc import Container
+from pathlib import Path
 
 from switchkit.platform import Unknown
 from switchkit.platform.ports import holder, listening
 from switchkit.processes import began
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.files import write_json
-from switchyard.project.home import ProjectPlaces
-from switchyard.runtime.checkouts import Checkout, CheckoutList, stored_checkouts
+from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.registry import Registry
+from switchyard.runtime.checkouts import (
+    Checkout,
+    CheckoutList,
+    checkout_list,
+    stored_checkouts,
+)
 from switchyard.supervisor.forwarding.sockets import loopback_sockets
 from switchyard.supervisor.forwarding.tcp_relay import Backend, Router, TcpRelay
 
@@ -27,7 +34,7 @@ class Forwarders:
         self._relay = relay
         self._places = places
         self._open: dict[int, Checkout] = {}
-        self._is_saved = True
+        self.is_saved = True
 
     def all(self) -> list[Checkout]:
         """The open forwarders."""
@@ -54,7 +61,7 @@ class Forwarders:
             try:
                 sockets = loopback_sockets(checkout.port, families, shared=False)
             except YardFault as wrong:
-                raise _named(checkout.port, wrong) from None
+                raise self._named(checkout.port, wrong) from None
             self._relay.listen(checkout.port, sockets, _router(checkout), sniffs=False)
         self._open[checkout.port] = checkout
         try:
@@ -77,7 +84,7 @@ class Forwarders:
         """Stop listening on the port."""
         if self._open.pop(port, None):
             self._relay.close(port)
-            self._is_saved = False
+            self.is_saved = False
             self.save_again()
 
     def save_again(self) -> bool:
@@ -85,10 +92,10 @@ class Forwarders:
 
         Closing never waits for the disk: what the record says too much is told as not active.
         """
-        if not self._is_saved:
+        if not self.is_saved:
             with contextlib.suppress(OSError):
                 self._save()
-        return self._is_saved
+        return self.is_saved
 
     def forget_lost(self) -> None:
         """Forget recorded ports that could not be opened again: they are somebody else's now."""
@@ -103,21 +110,34 @@ class Forwarders:
         else:
             # Needs no room on a full disk.
             self._places.checkouts.unlink(missing_ok=True)
-        self._is_saved = True
+        self.is_saved = True
 
+    def _named(self, port: int, wrong: YardFault) -> YardFault:
+        try:
+            inodes = listening().get(port)
+        except Unknown:
+            return wrong
+        found = holder(inodes) if inodes else None
+        if found is None:
+            return wrong
+        root = self._project_of(found.pid, port)
+        return YardFault(
+            "port-taken",
+            f"port {port} is checked out by the project in {root}"
+            if root
+            else f"port {port} is in use by process {found.pid}: {found.command}",
+            hint=f"run `switchyard uncheckout` in {root}"
+            if root
+            else "stop that process; switchyard never stops what it did not start",
+            exit_code=CONFLICT,
+            details={"port": port, "pid": found.pid, "command": found.command},
+        )
 
-def _named(port: int, wrong: YardFault) -> YardFault:
-    try:
-        inodes = listening().get(port)
-    except Unknown:
-        return wrong
-    found = holder(inodes) if inodes else None
-    if found is None:
-        return wrong
-    return YardFault(
-        "port-taken",
-        f"port {port} is in use by process {found.pid}: {found.command}",
-        hint="stop that process; switchyard never stops what it did not start",
-        exit_code=CONFLICT,
-        details={"port": port, "pid": found.pid, "command": found.command},
-    )
+    def _project_of(self, pid: int, port: int) -> Path | None:
+        """The root of another project of this home whose supervisor has the port."""
+        registry = Registry(Home(self._places.home))
+        for known in registry.read().projects.values():
+            noted = checkout_list(registry.places(known.root))
+            if noted.pid == pid and any(one.port == port for one in noted.checkouts):
+                return known.root
+        return None

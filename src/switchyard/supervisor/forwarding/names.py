@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from switchyard.core.fault import YardFault
@@ -118,6 +119,18 @@ def names_router(home: Home, tld: str) -> Router:
         return goal
 
     return router
+
+
+def names_of_projects(home: Home, tld: str) -> Callable[[str], bool]:
+    """Whether a name is of a project of this home; what runs of it is asked later."""
+
+    def is_known(name: str) -> bool:
+        labels = name.removesuffix(f".{tld}").split(".")
+        if len(labels) != _LABELS:
+            return False
+        return any(one.slug == labels[-1] for one in Registry(home).read().projects.values())
+
+    return is_known
 
 
 def foreign_names(port: int, home: Home) -> str | None:

@@ -9,6 +9,8 @@ import select
 import socket
 import ssl
 import threading
+from collections.abc import Callable
+from typing import NamedTuple
 
 from switchyard.certificates.authority import CertificateAuthority
 from switchyard.core.fault import YardFault
@@ -21,23 +23,58 @@ _CHUNK = 1 << 16
 _MOST_PENDING = 1 << 18
 
 
+class NameRules(NamedTuple):
+    """Which names have a certificate: their ending, and whether one is known."""
+
+    tld: str
+    is_known: Callable[[str], bool]
+
+
 class TlsGate:
-    """Listens on bound sockets until it is closed."""
+    """Listens on bound sockets until its authority is gone."""
 
     def __init__(
-        self, sockets: list[socket.socket], authority: CertificateAuthority, tld: str, names: int
+        self,
+        sockets: list[socket.socket],
+        authority: CertificateAuthority,
+        rules: NameRules,
+        names_port: int,
     ) -> None:
+        self._sockets = sockets
         self._authority = authority
-        self._tld = tld
-        self._names_port = names
+        self._stamp = authority.stamp()
+        self._rules = rules
+        self._names_port = names_port
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._making = threading.Lock()
-        self._first = self._context(tld)
-        self._first.sni_callback = self._choose
+        self._first = self._first_context()
         for sock in sockets:
             sock.setblocking(True)
             threading.Thread(target=self._accept, args=(sock,), daemon=True).start()
+
+    def is_current(self) -> bool:
+        """Whether it goes on. It ends with its authority, and follows one that was made anew."""
+        stamp = self._authority.stamp()
+        if stamp is None:
+            self._close()
+        elif stamp != self._stamp:
+            with self._making:
+                self._contexts.clear()
+            self._first, self._stamp = self._first_context(), stamp
+        return stamp is not None
+
+    def _close(self) -> None:
+        for sock in self._sockets:
+            # Wakes the thread that waits in `accept`, which closing alone does not.
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+
+    def _first_context(self) -> ssl.SSLContext:
+        made = self._context(self._rules.tld)
+        made.sni_callback = self._choose
+        return made
 
     def _context(self, name: str) -> ssl.SSLContext:
         with self._making:
@@ -46,7 +83,7 @@ class TlsGate:
                 known = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 known.minimum_version = ssl.TLSVersion.TLSv1_2
                 known.set_alpn_protocols(["http/1.1"])
-                known.load_cert_chain(self._authority.leaf(name, self._tld))
+                known.load_cert_chain(self._authority.leaf(name, self._rules.tld))
                 if len(self._contexts) < MOST_CONTEXTS:
                     self._contexts[name] = known
             return known
@@ -57,8 +94,11 @@ class TlsGate:
         """The certificate of the name that the client asks for."""
         if name is None:
             return None
+        name = name.lower()
         try:
-            sock.context = self._context(name.lower())
+            if name != self._rules.tld and not self._rules.is_known(name):
+                return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+            sock.context = self._context(name)
         except (YardFault, OSError):
             return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None
@@ -75,7 +115,9 @@ class TlsGate:
 
     def _serve(self, client: socket.socket) -> None:
         try:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, YardFault):
+                if not self.is_current():
+                    return
                 client.settimeout(HANDSHAKE_S)
                 with (
                     self._first.wrap_socket(client, server_side=True) as secure,

@@ -1,5 +1,6 @@
 """Checkout and uncheckout: canonical ports pointed at a branch, and released."""
 
+from collections.abc import Container
 from typing import cast
 
 from switchyard.control.protocol import (
@@ -11,6 +12,7 @@ from switchyard.control.protocol import (
 )
 from switchyard.core.fault import CONFLICT, YardFault
 from switchyard.project.configuration import check_service, config_for
+from switchyard.project.scope import SHARED_BRANCH, Target
 from switchyard.runtime.checkouts import Checkout
 from switchyard.runtime.launch import target_of
 from switchyard.runtime.observed import Observer
@@ -70,7 +72,40 @@ def checkout(yard: Yard, request: CheckoutRequest) -> CheckoutAnswer:
                     yard.forwarders.close(one.port)
             raise
     rows = [cast("CheckoutRow", {**one._asdict(), "result": how}) for one, how in opened]
-    return {"branch": target.branch, "checkouts": rows}
+    return {
+        "branch": target.branch,
+        "checkouts": rows,
+        "warnings": [] if asked else [_told_other(one, target) for one in _others(yard, target)],
+    }
+
+
+def _others(yard: Yard, target: Target) -> list[Checkout]:
+    """The ports that still lead to another branch."""
+    return [
+        one for one in yard.forwarders.all() if one.branch not in (target.branch, SHARED_BRANCH)
+    ]
+
+
+def _told_other(one: Checkout, target: Target) -> str:
+    return (
+        f"{one.port} still leads to `{one.service}` of `{one.branch}`: "
+        f"it does not run on `{target.branch}`"
+    )
+
+
+def repoint(yard: Yard, families: tuple[str, ...], keys: Container[tuple[str, str]]) -> None:
+    """Have the open canonical ports of these services lead to where they listen from now on."""
+    with yard.lock:
+        for one in yard.forwarders.all():
+            key = one.branch_slug, one.service
+            thread = yard.threads.get(key) if key in keys else None
+            if thread is None:
+                continue
+            service, port = thread.launch.service, thread.launch.port
+            if service.canonical_port != one.port or service.bind_canonical or not port:
+                yard.forwarders.close(one.port)
+            else:
+                yard.forwarders.open(one._replace(host=service.host, target_port=port), families)
 
 
 def _check_single(chosen: list[Checkout]) -> None:

@@ -1,6 +1,5 @@
-"""Starting services of a branch: choosing, reserving, waiting, and reporting failures."""
+"""Starting services of a branch: choosing, reserving, and letting them begin."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -8,24 +7,25 @@ from switchkit.platform.ports import is_free
 from switchkit.suggest import suggestion
 from switchyard.config.graph import closure
 from switchyard.config.shapes import Config, ServiceProfile
-from switchyard.control.protocol import PhaseEvent, UpAnswer, UpRequest
-from switchyard.core.fault import CONFLICT, NOT_READY, USAGE, YardFault
+from switchyard.control.protocol import UpAnswer, UpRequest
+from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.project.configuration import check_service, config_for
+from switchyard.project.outline import note_outline
 from switchyard.project.scope import SHARED_BRANCH, SHARED_SLUG, Target
 from switchyard.runtime.definition import has_changed
-from switchyard.runtime.diagnosis import diagnose
 from switchyard.runtime.hooks import HookSite, run_hooks
 from switchyard.runtime.launch import Planner, ServiceLaunch, target_of
-from switchyard.runtime.log.hidden import hidden_patterns, note_hidden
-from switchyard.runtime.log.lines import Sift, tail
+from switchyard.runtime.log.hidden import note_hidden
 from switchyard.runtime.observed import Observer
 from switchyard.runtime.ports import PortTable
 from switchyard.runtime.resolving import names_resolve
 from switchyard.runtime.runs import RunRecord
+from switchyard.supervisor.operations.awaiting import await_ready, await_started
+from switchyard.supervisor.operations.checkout import repoint
 from switchyard.supervisor.operations.peers import dependencies, end_earlier_run
 from switchyard.supervisor.operations.renew import watch
 from switchyard.supervisor.operations.stop import stop_run
-from switchyard.supervisor.service.service_thread import BAD, SETTLED, ServiceThread
+from switchyard.supervisor.service.service_thread import ServiceThread
 from switchyard.supervisor.yard import Emit, Yard
 
 LONGEST_WAIT_S = 600.0
@@ -77,6 +77,7 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
     config, target, hooks = plan.config, plan.target, plan.config.hooks
     yard.context.max_log_bytes, yard.context.keep_logs = config.logs.max_bytes, config.logs.keep
     note_hidden(yard.scope.places, config.logs.redact)
+    note_outline(yard.scope)
     site = HookSite(target, config, plan.caller)
     run_hooks(hooks.pre_up, site, yard.children.run, fatal=True)
     warnings: list[str] = []
@@ -88,19 +89,22 @@ def up(yard: Yard, request: UpRequest, emit: Emit) -> UpAnswer:
         outdated = _outdated(yard, plan)
         if request.recreate:
             for run in outdated:
-                stop_run(yard, run)
+                stop_run(yard, run, keeps_ports=True)
+        _clear_removed(yard, plan, warnings, recreate=request.recreate)
         started = _start(yard, plan, warnings)
+        repoint(yard, config.families, started)
         waited = [yard.threads[key] for key in started]
     if request.wait:
-        _await(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
+        rows = await_ready(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
         run_hooks(hooks.post_ready, site, yard.children.run, fatal=False)
     else:
-        _await_started(yard, waited, emit)
+        await_started(yard, waited, emit)
+        rows = yard.rows(started)
     return {
         "branch": target.branch,
         "worktree": str(target.worktree),
         "profile": plan.profile.name if plan.profile else None,
-        "services": yard.rows(key for key in started),
+        "services": rows,
         "started": [key[1] for key, fresh in started.items() if fresh or key[1] in early],
         "already_running": [
             key[1] for key, fresh in started.items() if not fresh and key[1] not in early
@@ -131,7 +135,7 @@ def _provide(
         _clear_folder(yard, plan, recreate=request.recreate)
         started = _start(yard, first, warnings)
         waited = [yard.threads[key] for key in started]
-    _await(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
+    await_ready(yard, waited, emit, request.timeout_s or LONGEST_WAIT_S)
     make_resources(yard, plan.config, plan.target, plan.caller)
     return {name for (_, name), fresh in started.items() if fresh}
 
@@ -155,6 +159,7 @@ def _slugs(yard: Yard, plan: StartPlan) -> set[str]:
     """The branches that a start is about: its own, the shared one, and others in its folder."""
     folder = str(plan.target.worktree)
     there = {run.branch_slug for run in yard.book.all() if run.worktree == folder}
+    there |= {run.branch_slug for run in _removed(yard, plan)}
     return {plan.target.slug, *(plan.key(name)[0] for name in plan.order), *there}
 
 
@@ -183,6 +188,40 @@ def _clear_folder(yard: Yard, plan: StartPlan, *, recreate: bool) -> None:
         )
     for run in here:
         stop_run(yard, run)
+
+
+def _clear_removed(yard: Yard, plan: StartPlan, warnings: list[str], *, recreate: bool) -> None:
+    """Stop what runs of the branch and is in the configuration no more, or only tell of it.
+
+    Needs the branches of `_slugs`.
+    """
+    observer = Observer()
+    for run in _removed(yard, plan):
+        if observer.observe(run).status != "running":
+            continue
+        told = f"`{run.service}` of `{run.branch}` is no longer in the configuration"
+        if recreate and not plan.asked:
+            stop_run(yard, run)
+            warnings.append(f"{told}, and was stopped")
+        else:
+            warnings.append(f"{told}; `switchyard up --recreate` stops it")
+
+
+def _removed(yard: Yard, plan: StartPlan) -> list[RunRecord]:
+    """Runs of the branch, and of all branches together, that the configuration has no more.
+
+    Where each branch has a file of its own, none of them speaks for what all share.
+    """
+    config = plan.config
+    branches = {plan.target.branch}
+    if config.source != "worktree":
+        branches.add(SHARED_BRANCH)
+    return [
+        run
+        for run in yard.book.all()
+        if run.branch in branches
+        and (run.service not in config.services or plan.key(run.service)[0] != run.branch_slug)
+    ]
 
 
 def _start(yard: Yard, plan: StartPlan, warnings: list[str]) -> dict[tuple[str, str], bool]:
@@ -265,74 +304,6 @@ def _reserve(yard: Yard, config: Config, target: Target) -> dict[tuple[str, str]
         if thread.is_alive and thread.launch.port:
             made[key] = thread.launch.port
     return made
-
-
-def _await_started(yard: Yard, threads: list[ServiceThread], emit: Emit) -> None:
-    with yard.context.changed:
-        until = time.monotonic() + 2.0
-        while any(one.phase == "waiting" and not one.has_ended for one in threads):
-            if time.monotonic() > until:
-                break
-            yard.context.changed.wait(0.05)
-    emit({"event": "started"})
-
-
-def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, timeout_s: float) -> None:
-    until = time.monotonic() + timeout_s
-    told: dict[tuple[str, str], str] = {}
-    # `emit` writes to a socket under this lock. A caller that does not read would block all service
-    # threads only when its socket is full, and a few phases never fill one.
-    with yard.context.changed:
-        while True:
-            news = [one for one in threads if told.get(one.launch.key) != one.phase]
-            for one in news:
-                told[one.launch.key] = one.phase
-                emit(_event(one))
-            waiting = [one for one in threads if one.phase not in SETTLED]
-            left = until - time.monotonic()
-            if not waiting or left <= 0:
-                break
-            yard.context.changed.wait(left)
-    failed = [one for one in threads if one.phase in BAD or one.phase not in SETTLED]
-    if failed:
-        raise _not_up(yard, failed)
-
-
-def _event(thread: ServiceThread) -> PhaseEvent:
-    made: PhaseEvent = {
-        "event": "phase",
-        "service": thread.launch.service.name,
-        "phase": thread.phase,
-        "waits_for": list(thread.launch.service.depends_on),
-    }
-    if thread.run:
-        made["log"], made["log_start"] = thread.run.log, thread.run.log_start
-    return made
-
-
-def _not_up(yard: Yard, failed: list[ServiceThread]) -> YardFault:
-    culprit = next((one for one in failed if one.phase != "blocked"), failed[0])
-    late = all(one.phase in ("late", "blocked", "starting", "waiting") for one in failed)
-    start = culprit.run.log_start if culprit.run else 0
-    hidden = hidden_patterns(yard.scope.places)
-    lines = [] if hidden is None else tail(culprit.launch.log, 20, Sift(redact=hidden), start=start)
-    name = culprit.launch.service.name
-    told = culprit.reason or culprit.phase
-    cause = diagnose(culprit.run) if culprit.run else None
-    why = f": {cause}" if cause else ""
-    return YardFault(
-        "not-ready" if late else "service-failed",
-        f"`{name}` is {'not ready in time' if late else culprit.phase} ({told}){why}",
-        hint=f"switchyard logs {name}",
-        exit_code=NOT_READY if late else 1,
-        details={
-            "service": name,
-            "log_path": str(culprit.launch.log),
-            "log_tail": lines,
-            "cause": cause,
-            "services": yard.rows(one.launch.key for one in failed),
-        },
-    )
 
 
 def _shared(config: Config) -> Target:

@@ -31,7 +31,8 @@ def down(yard: Yard, request: DownRequest, emit: Emit) -> DownAnswer:
             if not one.has_ended
             and _is_meant(request, one.launch.target.branch, one.launch.service.name)
         ]
-        _uncheckout_of(yard, runs)
+        if not request.keeps_ports:
+            _uncheckout_of(yard, runs)
         stopped = _stop_all(yard, config, runs, watched)
     emit({"event": "stopped"})
     left = [one for one in stopped if one["left"]]
@@ -117,11 +118,12 @@ def _end_lone(yard: Yard, run: RunRecord, stopped: list[StoppedRow]) -> None:
     stopped.append(_row(run.service, run.branch, run.pid or None, outcome))
 
 
-def stop_run(yard: Yard, run: RunRecord) -> None:
+def stop_run(yard: Yard, run: RunRecord, *, keeps_ports: bool = False) -> None:
     """Stop one run, whoever looks after it. Needs its branch."""
     thread = yard.threads.get((run.branch_slug, run.service))
-    if thread and not thread.has_ended:
+    if not keeps_ports:
         _uncheckout_of(yard, [run])
+    if thread and not thread.has_ended:
         _stop_all(yard, None, [], [thread])
     else:
         _stop_all(yard, None, [run], [])

@@ -63,6 +63,7 @@ class ServiceThread:
         self._unwell = False
         # The run as it is on disk, if it is; a full disk must not leave a false record for long.
         self._saved_run = adopted
+        self.is_saved = True
         self._saving = threading.Lock()
         self._restarts = 0
         self._began = 0.0
@@ -133,10 +134,14 @@ class ServiceThread:
 
     def save_again(self) -> bool:
         """Write the record if the last write failed; whether nothing is left to write."""
-        with self._saving, contextlib.suppress(OSError):
+        with self._saving:
             if self.run and self._saved_run != self.run:
-                self._context.book.put(self.run)
-                self._saved_run = self.run
+                try:
+                    self._context.book.put(self.run)
+                except OSError:
+                    self.is_saved = False
+                else:
+                    self._saved_run, self.is_saved = self.run, True
         return self._saved_run == self.run
 
     def _live(self) -> None:
