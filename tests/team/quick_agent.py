@@ -35,6 +35,11 @@ class Session:
         self.is_cancelled = threading.Event()
 
     def prompt(self, asked: object, name: str) -> None:
+        note = FOLDER / f"{self.id}.task"
+        if self.is_loaded:
+            # It is told to go on with what it knows.
+            name = note.read_text("utf-8")
+        note.write_text(name, "utf-8")
         log("loaded" if self.is_loaded else "begin", name)
         reason = "end_turn"
         while not (FOLDER / f"{name}.go").exists():

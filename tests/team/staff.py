@@ -72,9 +72,20 @@ class Staff:
 class Hired:
     """A running `switchboard worker`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, worker: str) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, worker: str, errors: "asyncio.Future[bytes]"
+    ) -> None:
         self.process = process
         self.id = worker
+        self._errors = errors
+
+    async def code(self) -> int:
+        """Wait for its end, and give its status."""
+        async with asyncio.timeout(PATIENCE):
+            status = await self.process.wait()
+        words = (await self._errors).decode()
+        assert "Traceback" not in words, words
+        return status
 
 
 @asynccontextmanager
@@ -105,7 +116,7 @@ async def worker(
                 text = (await process.stdout.readuntil(b"\n}\n")).decode()
             except asyncio.IncompleteReadError:
                 raise AssertionError((await reading).decode()) from None
-        yield Hired(process, report_of(text)["worker"])
+        yield Hired(process, report_of(text)["worker"], reading)
     finally:
         if process.returncode is None:
             process.kill()
@@ -116,18 +127,19 @@ async def worker(
 async def begun(client: Client, staff: Staff, agent: str, task: str) -> str:
     """Start a run, and give its id."""
     given = {"task": task, "cwd": str(staff.workspace.root)}
-    return told(await client.call_tool(f"agent_{agent}", given))["run_id"]
+    return run_of(await client.call_tool(f"agent_{agent}", given))["id"]
 
 
-async def ended(client: Client, run_id: str) -> dict[str, Any]:
-    """Wait for the end of a run as clients do, and give what they are told."""
+async def ended(client: Client, run_id: str) -> tuple[str, str]:
+    """Wait for the end of a run as clients do; give its state and what they are told."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = told(await client.call_tool("run_wait", {"run_id": run_id}))
-            if found.get("status") != "working":
-                return found
+            result = await client.call_tool("run_wait", {"run_id": run_id})
+            state = run_of(result)["state"]
+            if state not in {"queued", "working", "asking"}:
+                return state, json.loads(result.content[0].text)["output"]
 
 
-def told(result: Any) -> dict[str, Any]:
-    [block] = result.content
-    return json.loads(block.text)
+def run_of(result: Any) -> dict[str, Any]:
+    assert "switchboard/run" in (result.meta or {}), result
+    return result.meta["switchboard/run"]

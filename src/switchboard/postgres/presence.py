@@ -101,6 +101,10 @@ class Presence:
         """How long ago it could last say that it is alive."""
         return time.monotonic() - self._beat_at
 
+    def lapse(self) -> None:
+        """Be silent from now on, for good: something else kept it from its work for too long."""
+        self._has_lapsed.set()
+
     @property
     def is_lapsed(self) -> bool:
         """Whether it was silent for too long: others may do what was its own, so it must not.

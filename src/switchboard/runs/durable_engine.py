@@ -148,9 +148,7 @@ class DurableEngine:
         from switchboard.runs.dbos_engine import DbosEngine  # noqa: PLC0415
 
         executor = self._owners.own() or uuid4().hex
-        engine = DbosEngine(
-            self._home, executor=executor, tell=self._tell, database=self._database
-        )
+        engine = DbosEngine(self._home, executor=executor, tell=self._tell, database=self._database)
         engine.launch()
         try:
             await engine.forget(self._owners.is_gone)

@@ -2,13 +2,17 @@
 
 import asyncio
 import contextlib
+import os
 import socket
+import threading
+import time
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from switchboard.core.ports import Events
 from switchboard.daemon.board.run_service import complaints
+from switchboard.daemon.team.complaints import Complaints
 from switchboard.daemon.team.membership import Team
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.presence import Presence
@@ -24,6 +28,10 @@ from switchkit.reaper_client import Reaper
 # without it. What is left is for their end, before anybody else begins.
 _FENCE = 0.6
 _SILENCE = 0.7
+_LOOK_S = 0.5
+_GRACE_S = 5.0
+# Whoever supervises it is to start it again: nothing is wrong with the configuration.
+LAPSED_CODE = 75
 
 
 class TeamWorker(Team):
@@ -47,7 +55,10 @@ class TeamWorker(Team):
         self._max_runs = max_runs
         # There once the board has agents.
         self.working: WorkerRuns | None = None
+        self._pulsed_at = 0.0
+        self._is_closed = threading.Event()
         super().__init__(address, keys, name=name, reached_at="", lease=lease)
+        threading.Thread(target=self._end_in_time, name="end", daemon=True).start()
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -66,15 +77,11 @@ class TeamWorker(Team):
         limits = settings.runs
         if self._max_runs:
             most = self._max_runs
-            limits = replace(
-                limits, max_runs=most, max_per_engine=most, max_per_workspace=most
-            )
-        tell = complaints(events)
+            limits = replace(limits, max_runs=most, max_per_engine=most, max_per_workspace=most)
+        tell = Complaints(self._address, complaints(events))
         presence = self.presence
         self.working = WorkerRuns(
-            TeamRunStore(
-                self._address, owners=presence, is_lapsed=lambda: presence.is_lapsed
-            ),
+            TeamRunStore(self._address, owners=presence, is_lapsed=lambda: presence.is_lapsed),
             lambda execute: DurableEngine(
                 settings.home,
                 execute,
@@ -106,6 +113,24 @@ class TeamWorker(Team):
             self._loop.call_soon_threadsafe(self._pulse)
 
     def _pulse(self) -> None:
+        before, self._pulsed_at = self._pulsed_at, time.monotonic()
+        if before and self._pulsed_at - before > _FENCE * self.lease_s:
+            # Engines may have been ended without it.
+            self.presence.lapse()
         if not self.presence.is_lapsed:
             for reaper in self._reapers:
                 reaper.pulse()
+
+    def _end_in_time(self) -> None:
+        """See to the end of the process: of one that has lapsed, and of one that was closed.
+
+        Whatever hangs then hangs for good, a thread that waits for its database above all.
+        """
+        while not self.presence.is_lapsed and not self._is_closed.wait(_LOOK_S):
+            pass
+        time.sleep(_GRACE_S)
+        os._exit(LAPSED_CODE if self.presence.is_lapsed else 0)
+
+    def close(self) -> None:
+        super().close()
+        self._is_closed.set()

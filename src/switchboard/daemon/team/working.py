@@ -9,14 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.team.membership import team_keys
-from switchboard.daemon.team.worker import TeamWorker
+from switchboard.daemon.team.worker import LAPSED_CODE, TeamWorker
 from switchboard.postgres.address import read_address
 from switchboard.postgres.agreed_lease import VARIABLE as LEASE_VARIABLE
 from switchboard.runs.team.worker_runs import WorkerRuns
 from switchboard.settings.sections import Settings
-
-# Whoever supervises it is to start it again: nothing is wrong with the configuration.
-LAPSED_CODE = 75
 
 
 async def work_for_team(

@@ -180,9 +180,7 @@ class GatewayRuns:
                 self._notices.close()
             await self.store.aclose()
 
-    async def _ended(
-        self, run: Run, ending: Ending, end: Callable[..., Any]
-    ) -> Run | None:
+    async def _ended(self, run: Run, ending: Ending, end: Callable[..., Any]) -> Run | None:
         """End a run that nobody executes. Nothing where somebody does by now."""
         ended: Run | None = await end(
             run.id,

@@ -14,7 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.postgres.notices import Notices
 from switchboard.runs.durable_engine import DurableEngine
-from switchboard.runs.endings import Ending, unattended
+from switchboard.runs.endings import Ending, Halt, unattended
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.ports import Execute, Worker
 from switchboard.runs.run import Run
@@ -190,6 +190,16 @@ class WorkerRuns(RunService):
             if fault.reason == TAKEN_OVER:
                 return self._drop(run)
             raise
+
+    async def _end_own(self, run_id: str, halt: Halt) -> Run:
+        own = self._own[run_id]
+        try:
+            return await super()._end_own(run_id, halt)
+        except Fault:
+            if not self._is_lapsed():
+                raise
+            # Nothing can be looked up any more; its engine ends with the turns.
+            return own
 
     def _drop(self, run: Run) -> Run:
         """A run is not ours any more."""
