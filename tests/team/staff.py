@@ -19,6 +19,8 @@ from team.ground import PATIENCE, SECRET
 AGENT = Path(__file__).parent / "quick_agent.py"
 # Short, so that nobody waits; long, because the machine is slow at times.
 LEASE_S = 6.0
+# However long a database is away.
+MOST_LINES = 40
 OF_TEAM = {"SWITCHBOARD_TEAM_LEASE": f"{LEASE_S:g}"}
 
 
@@ -85,6 +87,7 @@ class Hired:
             status = await self.process.wait()
         words = (await self._errors).decode()
         assert "Traceback" not in words, words
+        assert len(words.splitlines()) < MOST_LINES, words
         return status
 
 

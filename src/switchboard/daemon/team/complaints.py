@@ -21,7 +21,7 @@ class Complaints:
         self._told: dict[str, float] = {}
 
     def __call__(self, message: str) -> None:
-        line = message.partition("\n")[0][:_MOST]
+        line = message.partition("\n")[0].partition(": Traceback")[0][:_MOST]
         now = time.monotonic()
         if now - self._told.get(line[:_BEGINNING], -_AGAIN_S) < _AGAIN_S:
             return

@@ -26,7 +26,7 @@ from switchboard.runs.run import RunSpec
 from switchboard.runs.service import RunService
 from switchboard.runs.store.postgres import RUNS
 from switchboard.runs.team.gateway_runs import GatewayRuns
-from switchboard.runs.team.queue_table import QUEUE, Placed
+from switchboard.runs.team.queue_table import QUEUE, QueuePlace
 from switchboard.runs.team.team_store import TeamRunStore
 from switchboard.settings.sections import Settings
 from switchboard.vault.keys.team_key import TeamKey, read_team_keys
@@ -87,13 +87,13 @@ class Team:
         """The runs of the team, for one who closes them."""
         options = settings.runs
 
-        def placed(spec: RunSpec) -> Placed:
+        def placed(spec: RunSpec) -> QueuePlace:
             priorities = options.priorities
-            return Placed(
+            return QueuePlace(
                 options.queue, priorities.get(spec.agent, priorities.get("default", PRIORITY))
             )
 
-        store = TeamRunStore(self._address, owners=_Nobody(self.presence), placed=placed)
+        store = TeamRunStore(self._address, owners=Nobody(self.presence), placed=placed)
         return GatewayRuns(store, events=events)
 
     def approvals(self) -> PostgresApprovals:
@@ -159,7 +159,7 @@ class Team:
         return f"the database was last reached {silent:.0f} s ago" if silent > _SILENT_S else ""
 
 
-class _Nobody:
+class Nobody:
     """Whom a run belongs to that waits: a gateway executes none."""
 
     def __init__(self, presence: Presence) -> None:

@@ -128,7 +128,7 @@ class TeamWorker(Team):
         """
         while not self.presence.is_lapsed and not self._is_closed.wait(_LOOK_S):
             pass
-        time.sleep(_GRACE_S)
+        threading.Event().wait(_GRACE_S)
         os._exit(LAPSED_CODE if self.presence.is_lapsed else 0)
 
     def close(self) -> None:

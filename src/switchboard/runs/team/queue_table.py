@@ -64,7 +64,7 @@ CREATE TRIGGER inputs_told AFTER INSERT ON run_inputs
 QUEUE = Part("queue", (_FIRST,))
 
 
-class Placed(Struct, frozen=True):
+class QueuePlace(Struct, frozen=True):
     """Where a run waits, and who goes before whom: the lowest first."""
 
     queue: str = "default"
@@ -79,7 +79,7 @@ class QueueTable(TeamRunTable):
         database: Sql,
         owners: Owners,
         *,
-        placed: Callable[[RunSpec], Placed],
+        placed: Callable[[RunSpec], QueuePlace],
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(database, owners, clock=clock)

@@ -1,5 +1,6 @@
 """The runs of a team as one of its processes sees them: `RunStore`, and the queue."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -13,7 +14,7 @@ from switchboard.runs.store.database import unusable
 from switchboard.runs.store.postgres import RUNS, PostgresRuns
 from switchboard.runs.store.run_table import RunTable
 from switchboard.runs.store.table_runs import OpenRuns
-from switchboard.runs.team.queue_table import Placed, QueueTable
+from switchboard.runs.team.queue_table import QueuePlace, QueueTable
 
 T = TypeVar("T")
 LAPSED = "worker-lapsed"
@@ -27,10 +28,11 @@ class TeamRunStore(PostgresRuns):
         address: DatabaseAddress,
         *,
         owners: Owners,
-        placed: Callable[[RunSpec], Placed] = lambda _: Placed(),
+        placed: Callable[[RunSpec], QueuePlace] = lambda _: QueuePlace(),
         is_lapsed: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(address, owners=owners)
+        super().__init__(address, owners=owners, clock=clock)
         self._placed = placed
         self._is_lapsed = is_lapsed
 
