@@ -14,7 +14,7 @@ from cli.commands import report_of
 from support.processes import until_true
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import PATIENCE, SECRET
+from team.ground import PATIENCE, SECRET, Configured
 
 AGENT = Path(__file__).parent / "quick_agent.py"
 # Short, so that nobody waits; long, because the machine is slow at times.
@@ -33,11 +33,18 @@ class Line(NamedTuple):
     at: float
 
 
-class Staff:
+class Crew:
+    """A workspace that a test has set up itself."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+
+class Staff(Crew):
     """A workspace whose agents `fail`, `retry` and `resume` are called as what a crash does."""
 
     def __init__(self, workspace: Workspace, more: str = "") -> None:
-        self.workspace = workspace
+        super().__init__(workspace)
         self.folder = workspace.root.parent / "quick"
         self.folder.mkdir()
         words = json.dumps([str(AGENT), str(self.folder)])
@@ -93,7 +100,7 @@ class Hired:
 
 @asynccontextmanager
 async def worker(
-    staff: Staff, address: DatabaseAddress, *words: str, env: Mapping[str, str] = OF_TEAM
+    staff: Configured, address: DatabaseAddress, *words: str, env: Mapping[str, str] = OF_TEAM
 ) -> AsyncGenerator[Hired]:
     """Run one, with the database named by the variable."""
     workspace = staff.workspace

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cli.commands import switchboard
+from cli.commands import Finished, switchboard
 from gate.over_http import connected
 from support.postgres import Cluster
 from support.processes import alive, until_gone, until_true
@@ -178,6 +178,33 @@ async def test_what_a_hurried_worker_leaves_is_taken_up_at_once(
         async with worker(staff, database):
             assert await ended(client, kept) == ("completed", "did kept")
     assert (len(staff.of("begin", "kept")), len(staff.of("begin", "lost"))) == (2, 1)
+
+
+async def test_the_desk_of_a_team_lists_shows_and_cancels_its_runs(
+    workspace: Workspace, database: DatabaseAddress
+) -> None:
+    staff = Staff(workspace)
+    env = {"SWITCHBOARD_DB": database.url}
+
+    async def typed(*words: str) -> Finished:
+        done = await asyncio.to_thread(switchboard, workspace, "runs", *words, "--json", env=env)
+        assert done.out, done.err
+        return done
+
+    async with (
+        gateway(staff, database, env=OF_TEAM) as first,
+        worker(staff, database),
+        connected(first.url, MODERN, None, token=TOKEN) as client,
+    ):
+        run = await begun(client, staff, "fail", "one")
+        await staff.until("begin", "one")
+        listed = (await typed("list")).report["runs"]
+        assert [(each["id"], each["state"]) for each in listed] == [(run, "working")]
+        await typed("cancel", run)
+        assert (await typed("show", run)).report["run"]["state"] == "cancelled"
+        assert (await ended(client, run))[0] == "cancelled"
+    # Those of the home are others.
+    assert switchboard(workspace, "runs", "list", "--json").report["runs"] == []
 
 
 def test_a_worker_that_lacks_something_says_what_and_does_not_start(
