@@ -174,6 +174,26 @@ async def test_what_an_engine_remembers_is_gone_on_with_on_its_machine(team: Tea
     assert await team.waiting("host:b") == []
 
 
+async def test_a_run_that_waits_for_a_machine_without_a_worker_is_found(
+    team: Team, address: DatabaseAddress, postgres: Cluster
+) -> None:
+    before = await team.gateway.add(a_run())
+    await team.one.take(before.id, alone=False)
+    bound = await team.gateway.add(a_run(replies_to=before.id))
+    # Somebody chose this queue: its machine may come later.
+    team.place = QueuePlace("host:a")
+    await team.gateway.add(a_run())
+    assert await team.two.stranded(3600) == []
+    assert [run.id for run in await team.two.stranded(0)] == [bound.id]
+    postgres.run(
+        "INSERT INTO switchboard.members (id, role, host, tag, address)"
+        " VALUES ('a:worker:9', 'worker', 'a', '9', '')",
+        address,
+    )
+    postgres.run("UPDATE switchboard.run_queue SET since = now() - interval '1 hour'", address)
+    assert await team.two.stranded(60) == []
+
+
 async def test_a_run_that_nobody_wants_does_not_wait_again(team: Team) -> None:
     run = await team.gateway.add(a_run(on_crash="retry"))
     await team.one.take(run.id, alone=True)

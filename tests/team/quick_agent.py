@@ -57,6 +57,7 @@ class Session:
 
 def main() -> None:
     session = Session()
+    (FOLDER / "environment").write_text(json.dumps(dict(os.environ)), "utf-8")
     for line in sys.stdin:
         message = json.loads(line)
         asked, params = message.get("id"), message.get("params", {})

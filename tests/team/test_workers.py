@@ -12,7 +12,7 @@ from support.postgres import Cluster
 from support.processes import alive, until_gone, until_true
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import TOKEN, gateway
+from team.ground import SECRET, TOKEN, gateway
 from team.staff import OF_TEAM, Staff, begun, ended, run_of, worker
 
 MODERN = "2026-07-28"
@@ -34,6 +34,10 @@ async def test_a_run_of_one_gateway_is_done_by_a_worker_and_waited_for_at_anothe
         run = await begun(one, staff, "fail", "one")
         [line] = await staff.until("begin", "one")
         assert alive(line.pid)
+        # What opens the state of the team is not for its agents.
+        seen = (staff.folder / "environment").read_text("utf-8")
+        assert "PATH" in seen
+        assert not [word for word in (SECRET, database.url, TOKEN) if word in seen]
         waiting = asyncio.ensure_future(ended(other, run))
         staff.let_end("one")
         assert await waiting == ("completed", "did one")
@@ -178,6 +182,27 @@ async def test_what_a_hurried_worker_leaves_is_taken_up_at_once(
         async with worker(staff, database):
             assert await ended(client, kept) == ("completed", "did kept")
     assert (len(staff.of("begin", "kept")), len(staff.of("begin", "lost"))) == (2, 1)
+
+
+async def test_a_run_whose_agent_has_changed_since_is_done_by_nobody_and_says_so(
+    workspace: Workspace, database: DatabaseAddress
+) -> None:
+    staff = Staff(workspace)
+    staff.let_end("one", "two")
+    async with (
+        gateway(staff, database, env=OF_TEAM) as first,
+        connected(first.url, MODERN, None, token=TOKEN) as client,
+    ):
+        run = await begun(client, staff, "fail", "one")
+        file = workspace.home / "agents" / "fail.toml"
+        file.write_text(f'{file.read_text("utf-8")}instructions = "Another one."\n', "utf-8")
+        async with worker(staff, database):
+            state, output = await ended(client, run)
+            assert (state, staff.of("begin", "one")) == ("failed", [])
+            assert "has changed since the run was started" in output
+            # What is asked for now is done.
+            after = await begun(client, staff, "fail", "two")
+            assert await ended(client, after) == ("completed", "did two")
 
 
 async def test_the_desk_of_a_team_lists_shows_and_cancels_its_runs(

@@ -25,6 +25,7 @@ from switchkit.locks import FileLock
 _VERSION = "runs-1"
 _POLL_S = 1.0
 _PENDING = "PENDING"
+_CONNECTIONS = 4
 
 # Does an attempt to its end, in the loop of whoever began it.
 Body = Callable[[], Awaitable[None]]
@@ -106,6 +107,9 @@ class DbosEngine:
             "log_level": "WARNING",
             "notification_listener_polling_interval_sec": _POLL_S,
         }
+        if self._database:
+            # A note for each run, and what DBOS does by itself.
+            config["sys_db_pool_size"] = _CONNECTIONS
         _only_one.acquire()
         self._is_ours = True
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import threading
 import time
@@ -28,6 +29,8 @@ from switchkit.reaper_client import Reaper
 # without it. What is left is for their end, before anybody else begins.
 _FENCE = 0.6
 _SILENCE = 0.7
+# A machine that is started anew is back by then.
+_MACHINE_LEASES = 10
 _LOOK_S = 0.5
 _GRACE_S = 5.0
 # Whoever supervises it is to start it again: nothing is wrong with the configuration.
@@ -88,11 +91,16 @@ class TeamWorker(Team):
                 limits,
                 owners=presence,
                 tell=tell,
-                database=self._address.url,
+                # The other spelling is none that DBOS knows.
+                database=re.sub("^postgres:", "postgresql:", self._address.url),
             ),
             events=events,
             limits=limits,
-            duty=Duty(queues=self._queues, patience_s=self.lease_s),
+            duty=Duty(
+                queues=self._queues,
+                patience_s=self.lease_s,
+                machine_s=_MACHINE_LEASES * self.lease_s,
+            ),
             is_lapsed=lambda: presence.is_lapsed,
         )
         return self.working

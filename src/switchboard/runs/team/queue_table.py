@@ -33,6 +33,8 @@ CREATE TABLE run_queue (
     queue TEXT NOT NULL,
     -- The lowest first.
     priority INTEGER NOT NULL,
+    -- Whether it is the machine of the queue that has its conversation.
+    is_bound BOOLEAN NOT NULL DEFAULT FALSE,
     -- Since when nobody has it.
     since TIMESTAMPTZ NOT NULL DEFAULT now()
 );
@@ -99,6 +101,18 @@ class QueueTable(TeamRunTable):
         )
         found = ((readable_run(row["run"]), row["waited"]) for row in rows)
         return [(run, waited) for run, waited in found if run is not None]
+
+    def stranded(self, after_s: float) -> list[Run]:
+        """Runs that wait for a machine on which no worker was alive for so long."""
+        rows = self._sql.rows(
+            "SELECT run FROM runs JOIN run_queue ON run_id = id"
+            " WHERE state = 'queued' AND runs.owner = '' AND is_bound"
+            " AND since < now() - make_interval(secs => ?) AND NOT EXISTS ("
+            "SELECT 1 FROM members WHERE role = 'worker' AND queue = 'host:' || host"
+            " AND beat_at > now() - make_interval(secs => ?))",
+            *(after_s, after_s),
+        )
+        return [run for row in rows if (run := readable_run(row["run"])) is not None]
 
     def own(self) -> list[Run]:
         """Runs of this process that have not ended."""
@@ -183,7 +197,9 @@ class QueueTable(TeamRunTable):
     def _bind(self, run_id: str, owner: str) -> None:
         """Let a run be for workers of the machine of an owner."""
         queue = OF_HOST + host_of(owner)
-        self._sql.change("UPDATE run_queue SET queue = ? WHERE run_id = ?", queue, run_id)
+        self._sql.change(
+            "UPDATE run_queue SET queue = ?, is_bound = TRUE WHERE run_id = ?", queue, run_id
+        )
 
     def _check_writer(self, run_id: str) -> None:
         rows = self._sql.rows("SELECT owner FROM runs WHERE id = ?", run_id)

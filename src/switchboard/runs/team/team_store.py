@@ -43,6 +43,9 @@ class TeamRunStore(PostgresRuns):
     async def waiting(self, queues: Sequence[str]) -> list[tuple[Run, float]]:
         return await self._queue(lambda table: table.waiting(queues))
 
+    async def stranded(self, after_s: float) -> list[Run]:
+        return await self._queue(lambda table: table.stranded(after_s))
+
     async def own(self) -> list[Run]:
         return await self._queue(lambda table: table.own())
 

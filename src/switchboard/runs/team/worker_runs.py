@@ -14,7 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.ports import Events
 from switchboard.postgres.notices import Notices
 from switchboard.runs.durable_engine import DurableEngine
-from switchboard.runs.endings import Ending, Halt, unattended
+from switchboard.runs.endings import Ending, Halt, stranded, unattended
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.ports import Execute, Worker
 from switchboard.runs.run import Run
@@ -32,6 +32,8 @@ class Duty(Struct, frozen=True, kw_only=True):
     queues: Sequence[str]
     # After so many seconds a run whose agent is another one here is no other worker's either.
     patience_s: float
+    # And one that waits for a machine without a worker waits for nobody.
+    machine_s: float
 
 
 class WorkerRuns(RunService):
@@ -129,6 +131,8 @@ class WorkerRuns(RunService):
         for run_id, text in await self.store.inputs():
             with contextlib.suppress(Fault):
                 await self.steer(run_id, text)
+        for run in await self.store.stranded(self._duty.machine_s):
+            await self._refuse(run, stranded(run))
         await self._take()
 
     async def _take(self) -> None:
@@ -139,7 +143,7 @@ class WorkerRuns(RunService):
                 continue
             if self._worker_of(run.spec) is None:
                 if waited_s > self._duty.patience_s:
-                    await self._refuse(run)
+                    await self._refuse(run, unattended(run))
                 continue
             if not self._turns.has_room(run):
                 continue
@@ -172,12 +176,12 @@ class WorkerRuns(RunService):
                 if found is not None and found.state == "working" and found.attempts > before:
                     return found
 
-    async def _refuse(self, run: Run) -> None:
-        """End a run whose agent is not what it was, here or on any other worker."""
+    async def _refuse(self, run: Run, ending: Ending) -> None:
+        """End a run that no worker can do."""
         taken = await self.store.take(run.id, alone=False)
         if taken is not None:
             self._own[run.id] = taken
-            await self._finish(taken, unattended(taken))
+            await self._finish(taken, ending)
 
     async def _finish(self, run: Run, ending: Ending) -> Run:
         if self._is_lapsed():
