@@ -17,11 +17,11 @@ from switchboard.postgres.address import DatabaseAddress
 from team.ground import PATIENCE, SECRET, Configured
 
 AGENT = Path(__file__).parent / "quick_agent.py"
-# Short, so that nobody waits; long, because the machine is slow at times.
+# Short, for those who wait for its end; the first process of a team says it to the others.
 LEASE_S = 6.0
 # However long a database is away.
 MOST_LINES = 40
-OF_TEAM = {"SWITCHBOARD_TEAM_LEASE": f"{LEASE_S:g}"}
+SHORT_LEASE = {"SWITCHBOARD_TEAM_LEASE": f"{LEASE_S:g}"}
 
 
 class Line(NamedTuple):
@@ -100,7 +100,7 @@ class Hired:
 
 @asynccontextmanager
 async def worker(
-    staff: Configured, address: DatabaseAddress, *words: str, env: Mapping[str, str] = OF_TEAM
+    staff: Configured, address: DatabaseAddress, *words: str, env: Mapping[str, str] = {}
 ) -> AsyncGenerator[Hired]:
     """Run one, with the database named by the variable."""
     workspace = staff.workspace
@@ -144,7 +144,7 @@ async def ended(client: Client, run_id: str) -> tuple[str, str]:
     """Wait for the end of a run as clients do; give its state and what they are told."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            result = await client.call_tool("run_wait", {"run_id": run_id})
+            result: Any = await client.call_tool("run_wait", {"run_id": run_id})
             state = run_of(result)["state"]
             if state not in {"queued", "working", "asking"}:
                 return state, json.loads(result.content[0].text)["output"]

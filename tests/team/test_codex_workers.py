@@ -11,7 +11,7 @@ from support.processes import descendants_of, until_gone, until_true
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
 from team.ground import TOKEN, gateway
-from team.staff import OF_TEAM, Crew, ended, run_of, worker
+from team.staff import SHORT_LEASE, Crew, ended, run_of, worker
 
 MODERN = "2026-07-28"
 
@@ -25,7 +25,7 @@ async def test_codex_goes_on_with_its_conversation_when_its_worker_was_killed(
     crew = Crew(workspace)
     with playing(workspace, at_first(Hang(), say("two bugs"))) as model:
         async with (
-            gateway(crew, database, env=OF_TEAM) as first,
+            gateway(crew, database, env=SHORT_LEASE) as first,
             worker(crew, database) as one,
             worker(crew, database) as two,
             connected(first.url, MODERN, None, token=TOKEN) as client,

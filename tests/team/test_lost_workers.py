@@ -14,7 +14,7 @@ from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
 from team.cable import cable
 from team.ground import TOKEN, gateway
-from team.staff import LEASE_S, OF_TEAM, Hired, Staff, begun, ended, worker
+from team.staff import LEASE_S, SHORT_LEASE, Hired, Staff, begun, ended, worker
 
 MODERN = "2026-07-28"
 # What a takeover may take: the judge of the whole.
@@ -59,7 +59,7 @@ async def test_a_killed_worker_is_followed_by_another_within_the_lease_and_five_
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         worker(staff, database) as one,
         worker(staff, database) as two,
         connected(first.url, MODERN, None, token=TOKEN) as client,
@@ -90,7 +90,7 @@ async def test_a_run_that_is_not_to_be_repeated_is_ended_when_its_worker_is_kill
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         worker(staff, database) as only,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -114,7 +114,7 @@ async def test_when_all_workers_are_killed_a_new_one_does_what_worked_and_what_w
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
         async with worker(staff, database) as one, worker(staff, database) as two:
@@ -138,7 +138,7 @@ async def test_a_worker_that_was_stopped_past_its_lease_neither_goes_on_nor_writ
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         worker(staff, database) as one,
         worker(staff, database) as two,
         connected(first.url, MODERN, None, token=TOKEN) as client,
@@ -175,7 +175,7 @@ async def test_a_worker_that_was_stopped_for_less_than_its_lease_gives_way_all_t
     """Its engine was ended without it: what it would say of that must not be the run's end."""
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         worker(staff, database) as only,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -196,7 +196,7 @@ async def test_a_worker_whose_link_to_the_database_is_cut_gives_way(
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         cable(database) as (link, near),
         worker(staff, near) as lost,
         connected(first.url, MODERN, None, token=TOKEN) as client,
@@ -223,7 +223,7 @@ async def test_a_database_that_is_back_soon_disturbs_no_run(
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database) as only,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -244,7 +244,7 @@ async def test_a_run_that_ends_while_the_database_is_away_is_known_when_it_is_ba
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database),
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -265,7 +265,7 @@ async def test_a_database_that_is_away_for_longer_than_the_lease_ends_workers_an
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
         async with worker(staff, database) as only:

@@ -13,7 +13,7 @@ from support.processes import alive, until_gone, until_true
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
 from team.ground import SECRET, TOKEN, gateway
-from team.staff import OF_TEAM, Staff, begun, ended, run_of, worker
+from team.staff import SHORT_LEASE, Staff, begun, ended, run_of, worker
 
 MODERN = "2026-07-28"
 SIDE_BY_SIDE = "[runs]\nparallel_writes = true\n"
@@ -25,8 +25,8 @@ async def test_a_run_of_one_gateway_is_done_by_a_worker_and_waited_for_at_anothe
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
-        gateway(staff, database, env=OF_TEAM) as second,
+        gateway(staff, database) as first,
+        gateway(staff, database) as second,
         worker(staff, database) as hired,
         connected(first.url, version, None, token=TOKEN) as one,
         connected(second.url, version, None, token=TOKEN) as other,
@@ -54,7 +54,7 @@ async def test_without_a_worker_a_run_waits_for_one(
     staff = Staff(workspace)
     staff.let_end("one")
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
         run = await begun(client, staff, "fail", "one")
@@ -69,8 +69,8 @@ async def test_any_gateway_cancels_what_works_and_what_waits(
 ) -> None:
     staff = Staff(workspace)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
-        gateway(staff, database, env=OF_TEAM) as second,
+        gateway(staff, database) as first,
+        gateway(staff, database) as second,
         worker(staff, database),
         connected(first.url, MODERN, None, token=TOKEN) as one,
         connected(second.url, MODERN, None, token=TOKEN) as other,
@@ -99,7 +99,7 @@ async def test_runs_that_may_write_in_one_workspace_wait_for_each_other_on_all_w
     staff = Staff(workspace)
     tasks = [f"t{number}" for number in range(4)]
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database),
         worker(staff, database),
         connected(first.url, MODERN, None, token=TOKEN) as client,
@@ -120,7 +120,7 @@ async def test_a_worker_takes_its_queues_alone_as_many_as_it_may_and_the_urgent_
     more = f'{SIDE_BY_SIDE}queue = "big"\npriorities = {{ resume = 1, default = 5 }}\n'
     staff = Staff(workspace, more)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         connected(first.url, MODERN, None, token=TOKEN) as client,
         worker(staff, database),
     ):
@@ -145,7 +145,7 @@ async def test_a_worker_that_is_asked_to_stop_ends_with_its_last_run_and_takes_n
 ) -> None:
     staff = Staff(workspace, SIDE_BY_SIDE)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database) as leaving,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -167,7 +167,7 @@ async def test_what_a_hurried_worker_leaves_is_taken_up_at_once(
     """The second signal, or the end of `--drain`."""
     staff = Staff(workspace, SIDE_BY_SIDE)
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database, "--drain", "0") as leaving,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
@@ -190,7 +190,7 @@ async def test_a_run_whose_agent_has_changed_since_is_done_by_nobody_and_says_so
     staff = Staff(workspace)
     staff.let_end("one", "two")
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database, env=SHORT_LEASE) as first,
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
         run = await begun(client, staff, "fail", "one")
@@ -217,7 +217,7 @@ async def test_the_desk_of_a_team_lists_shows_and_cancels_its_runs(
         return done
 
     async with (
-        gateway(staff, database, env=OF_TEAM) as first,
+        gateway(staff, database) as first,
         worker(staff, database),
         connected(first.url, MODERN, None, token=TOKEN) as client,
     ):
