@@ -48,6 +48,37 @@ async def test_a_run_of_one_gateway_is_done_by_a_worker_and_waited_for_at_anothe
         await until_gone([line.pid])
 
 
+async def test_a_run_outlives_the_gateway_that_took_it_in_and_is_found_by_its_request(
+    workspace: Workspace, database: DatabaseAddress
+) -> None:
+    staff = Staff(workspace)
+    async with (
+        gateway(staff, database) as first,
+        gateway(staff, database) as second,
+        worker(staff, database),
+        worker(staff, database),
+        connected(second.url, MODERN, None, token=TOKEN) as client,
+    ):
+        given = {"task": "one", "cwd": str(workspace.root)}
+
+        async def lost() -> None:
+            async with connected(first.url, MODERN, None, token=TOKEN) as one:
+                while True:
+                    await one.call_tool("agent_fail", given)
+
+        waiting = asyncio.ensure_future(lost())
+        [line] = await staff.until("begin", "one")
+        first.process.kill()
+        await asyncio.wait({waiting})
+        assert waiting.exception() is not None
+        assert alive(line.pid)
+        # The same request, sent again to who is left.
+        run = await begun(client, staff, "fail", "one")
+        staff.let_end("one")
+        assert await ended(client, run) == ("completed", "did one")
+    assert len(staff.of("begin")) == 1
+
+
 async def test_without_a_worker_a_run_waits_for_one(
     workspace: Workspace, database: DatabaseAddress
 ) -> None:
