@@ -12,6 +12,7 @@ from switchboard.cli.verbs.parts.team.team_database import team_database
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
+_BY_VARIABLE = "SWITCHBOARD_DB=postgresql://… switchboard serve --http"
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 
 USAGE = Usage(
@@ -94,7 +95,7 @@ def run(request: CommandRequest) -> Report:
         warnings = tuple(map(str, settings.warnings)) if log else ()
         request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
 
-    if database := team_database(request, "serve --http"):
+    if database := team_database(request, _BY_VARIABLE):
         from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
         from switchboard.daemon.team.serving import serve_team  # noqa: PLC0415
 

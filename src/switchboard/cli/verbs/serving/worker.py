@@ -13,6 +13,7 @@ from switchkit.cli.usage import Option, Usage, UsageError
 
 _QUEUE = "default"
 _MOST_RUNS = 64
+_BY_VARIABLE = "SWITCHBOARD_DB=postgresql://… switchboard worker"
 
 USAGE = Usage(
     verb="worker",
@@ -54,11 +55,11 @@ class WorkerReport(Report, frozen=True, kw_only=True, tag="switchboard.worker/1"
 
 
 def run(request: CommandRequest) -> Report:
-    database = team_database(request, "worker")
+    database = team_database(request, _BY_VARIABLE)
     if not database:
         raise UsageError(
             "a worker belongs to a team, whose database it has to know",
-            "switchboard worker --db postgresql://…",
+            _BY_VARIABLE,
         )
     max_runs = _whole(request, "max-runs", most=_MOST_RUNS)
     drain = _whole(request, "drain", least=0, most=86_400)

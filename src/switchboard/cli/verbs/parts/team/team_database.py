@@ -6,8 +6,11 @@ from switchkit.cli.usage import UsageError
 DATABASE = "SWITCHBOARD_DB"
 
 
-def team_database(request: CommandRequest, command: str) -> str:
-    """The address, from `--db` or the environment; empty for none. `command` is shown as a hint."""
+def team_database(request: CommandRequest, hint: str) -> str:
+    """The address, from `--db` or the environment; empty for none.
+
+    `hint` is what to type where a password was given.
+    """
     given = request.arguments.one("db")
     if given is None:
         return request.environ.get(DATABASE, "")
@@ -15,6 +18,6 @@ def team_database(request: CommandRequest, command: str) -> str:
     if at and ":" in user:
         raise UsageError(
             "a command line is read by every user of the machine: no password belongs there",
-            f"{DATABASE}=postgresql://… switchboard {command}",
+            hint,
         )
     return given
