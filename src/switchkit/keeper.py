@@ -1,10 +1,11 @@
 """The parent of one program, with which everything ends that came of it, wherever it went.
 
-`keeper LIFELINE ORDERS` takes two open files; the second says what to run. On Linux it becomes the
-parent of each descendant whose own parent has ended, so nobody below it gets out of its sight by a
-session of its own, by forking twice or by another environment. It ends all of them, and then
-itself, once the program has ended or the lifeline, a pipe, is closed at its other end: by its
-owner, or by the kernel when that was killed. Elsewhere those who left both their parent and its
+`keeper LIFELINE ORDERS [SILENCE]` takes two open files; the second says what to run. On Linux it
+becomes the parent of each descendant whose own parent has ended, so nobody below it gets out of its
+sight by a session of its own, by forking twice or by another environment. It ends all of them, and
+then itself, once the program has ended or the lifeline, a pipe, is closed at its other end: by its
+owner, or by the kernel when that was killed. With a third word it does the same when nothing was
+written to the lifeline for so many seconds. Elsewhere those who left both their parent and its
 session get away. Light: an engine starts through it.
 """
 
@@ -48,9 +49,12 @@ class _Orders:
 class Keeper:
     """One program and all that comes of it."""
 
-    def __init__(self, lifeline: int) -> None:
+    def __init__(self, lifeline: int, silence_s: float = 0.0) -> None:
+        """With `silence_s` the owner has to write to the lifeline more often than that."""
         os.set_inheritable(lifeline, False)
         self._lifeline = lifeline
+        self._silence_s = silence_s
+        self._heard_at = monotonic()
         self._told, telling = os.pipe()
         for each in (self._told, telling):
             os.set_blocking(each, False)
@@ -66,7 +70,7 @@ class Keeper:
         """Run a program to its end and give its status, as `waitpid` tells it."""
         with open(ordering, "rb") as file:
             data = file.read()
-        if _is_readable(self._lifeline):
+        if self._is_let_go():
             # Whoever wanted it is gone already, and may not have said all of it.
             return self._status
         self._program = _started(_Orders(data))
@@ -78,16 +82,31 @@ class Keeper:
     def _is_left(self) -> bool:
         """Wait for the end of the program, or of whoever wants it. Says whether it was the owner's.
 
-        Nothing is written to the lifeline: what can be read is its end.
+        An owner that was stopped, and says nothing any more, is as good as gone.
         """
         waiting = poll()
         waiting.register(self._lifeline, POLLIN)
         waiting.register(self._told, POLLIN)
         while self._reap() and self._program:
-            if any(each == self._lifeline for each, _ in waiting.poll()):
+            waiting.poll(self._left_ms())
+            if self._is_let_go():
                 return True
             self._drain()
         return False
+
+    def _left_ms(self) -> float | None:
+        """How long the owner may say nothing from now on."""
+        if not self._silence_s:
+            return None
+        return max(self._heard_at + self._silence_s - monotonic(), 0.0) * 1000
+
+    def _is_let_go(self) -> bool:
+        """Whether the owner is gone, or has been silent for too long."""
+        if _is_readable(self._lifeline):
+            if not os.read(self._lifeline, 4096):
+                return True
+            self._heard_at = monotonic()
+        return bool(self._silence_s) and monotonic() >= self._heard_at + self._silence_s
 
     def _reap(self) -> bool:
         """Take in who has ended. Says whether anybody is left."""
@@ -181,7 +200,8 @@ def _send(number: int) -> None:
 
 def main() -> None:
     """Keep a program, and end as it ended."""
-    status = Keeper(int(sys.argv[1])).keep(int(sys.argv[2]))
+    lifeline, ordering, *silence = sys.argv[1:]
+    status = Keeper(int(lifeline), *map(float, silence)).keep(int(ordering))
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != signal.SIGKILL:

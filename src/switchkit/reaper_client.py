@@ -5,6 +5,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from io import FileIO
 
 from switchkit.platform import Unknown
 from switchkit.platform.processes import open_exit
@@ -31,24 +32,39 @@ class Reaper:
         self._guarded: dict[int, str] = {}
         # And of each container, by the value of its label.
         self._containers: dict[str, str] = {}
+        # Keepers that are started from now on end their own when `pulse` is not called for so many
+        # seconds; 0: they live as long as we do, stopped or not.
+        self.silence_s = 0.0
+        self._lifelines: dict[int, FileIO] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
         self._exit = -1
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def guard(self, pid: int, *, is_keeper: bool = False) -> None:
+    def guard(self, pid: int, *, lifeline: FileIO | None = None) -> None:
         """From now on what came of `pid` does not outlive us. Raises OSError.
 
-        A keeper sees to that itself, and is given the time for it.
+        A keeper, which has a lifeline, sees to that itself, and is given the time for it.
         """
-        self._guarded[pid] = f"{'*' if is_keeper else '+'}{pid} {began(pid)}\n"
+        if lifeline is not None:
+            self._lifelines[pid] = lifeline
+        self._guarded[pid] = f"{'+' if lifeline is None else '*'}{pid} {began(pid)}\n"
         self._tell(self._guarded[pid])
 
     def release(self, pid: int) -> None:
         """The process `pid` has ended; what it left behind, if anything, is ended."""
+        self._lifelines.pop(pid, None)
         if self._guarded.pop(pid, None) is not None:
             with contextlib.suppress(OSError):
                 self._tell(f"-{pid}\n")
+
+    def pulse(self) -> None:
+        """Let every keeper know that we are here, and that what it keeps may go on."""
+        for lifeline in tuple(self._lifelines.values()):
+            # One that has ended, or does not read, is none that has to know.
+            if self.silence_s and not lifeline.closed:
+                with contextlib.suppress(OSError):
+                    os.write(lifeline.fileno(), b".")
 
     def guard_containers(self, owner: str, written: str) -> None:
         """From now on no container with this label outlives us. Raises OSError.

@@ -231,6 +231,9 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.daemon.team.serving.serve_team",
     ): "few serve a team, and the driver of a database takes a while to load",
     ("cli/verbs/doctor.py", "switchboard.daemon.team.check.team_findings"): "as above",
+    ("cli/verbs/serving/worker.py", "switchboard.daemon.serve.run"): "as above",
+    ("cli/verbs/serving/worker.py", "switchboard.daemon.team.working.work_for_team"): "as above",
+    ("cli/verbs/parts/runs/asked_runs.py", "switchboard.daemon.team.desk.TeamRuns"): "as above",
     (
         "cli/verbs/parts/approving/team_state.py",
         "switchboard.daemon.team.desk.TeamApprovals",
@@ -547,10 +550,13 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchkit.locks.FolderLock",
     ): "a listing only reads, and everyone waits for the first one",
     **{
-        (f"daemon/board/{name}.py", "switchboard.daemon.board.run_service.open_runs"): (
+        (f"daemon/board/{place}", f"switchboard.daemon.board.run_service.{name}"): (
             "few boards have agents"
         )
-        for name in ("engine", "sharing/shared_children")
+        for place, name in (
+            ("engine.py", "board_runs"),
+            ("sharing/shared_children.py", "open_runs"),
+        )
     },
     **{
         (f"providers/{place}", f"switchboard.{name}"): "what only runs is not loaded for a listing"

@@ -95,6 +95,7 @@ _STAYING = {
     "serve --http --port NUMBER",
     "serve --http --… …",
     "watch … --path DIR",
+    "worker",
 }
 
 

@@ -47,7 +47,7 @@ from switchboard.procs.kept import kept
 from switchboard.procs.spawn import SpawnSpec, spawn
 from switchkit.reaper_client import Reaper
 class Killed(Reaper):
-    def guard(self, pid, *, is_keeper=False):
+    def guard(self, pid, *, lifeline=None):
         print(pid, flush=True)
         if sys.argv[2] == "later":
             sys.stdin.readline()
@@ -55,6 +55,27 @@ class Killed(Reaper):
 argv = (sys.executable, "-I", "-S", "-c", sys.argv[1], "waits")
 spec = SpawnSpec(argv=argv, cwd=os.getcwd(), env={}, wrap=kept)
 asyncio.run(spawn(spec, reaper=Killed(), timeout_s=30))
+"""
+
+# Starts a kept program that lives only as long as somebody says so, which this does for each line.
+PULSING = """
+import asyncio, os, sys
+from functools import partial
+from switchboard.procs.kept import kept
+from switchboard.procs.spawn import SpawnSpec, spawn
+from switchkit.reaper_client import Reaper
+async def main():
+    reaper = Reaper()
+    reaper.silence_s = float(sys.argv[2])
+    argv = (sys.executable, "-I", "-S", "-c", sys.argv[1], "stays")
+    wrap = partial(kept, silence_s=reaper.silence_s)
+    spec = SpawnSpec(argv=argv, cwd=os.getcwd(), env={}, wrap=wrap)
+    running = await spawn(spec, reaper=reaper, timeout_s=30)
+    hidden = int(await asyncio.to_thread(running.stdout.readline))
+    print([running.pid, hidden], flush=True)
+    while await asyncio.to_thread(sys.stdin.readline):
+        reaper.pulse()
+asyncio.run(main())
 """
 
 # Starts a kept program, says whom it started, and waits to be killed.
@@ -123,6 +144,24 @@ async def test_a_signal_is_for_the_program_and_spares_its_keeper(tmp_path: Path)
         async with asyncio.timeout(PATIENCE):
             assert await running.exited == 5
             assert await asyncio.to_thread(running.stdout.readline) == b"asked\n"
+
+
+@pytest.mark.parametrize("how", ["silent", "stopped"])
+async def test_an_owner_that_says_nothing_is_as_good_as_gone(tmp_path: Path, how: str) -> None:
+    async with _python(PULSING, HIDING, "2", folder=tmp_path) as (process, told):
+        pids = [int(pid) for pid in told]
+        assert process.stdin is not None
+        # Longer than the silence in all.
+        until = asyncio.get_running_loop().time() + 4.0
+        while asyncio.get_running_loop().time() < until:
+            process.stdin.write(b"\n")
+            assert all(alive(pid) for pid in pids)
+            await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=0.2)
+        if how == "stopped":
+            process.send_signal(signal.SIGSTOP)
+        await until_gone(pids)
+        assert process.returncode is None
+        process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("when", ["now", "later"])

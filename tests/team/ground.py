@@ -7,12 +7,14 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import httpx2
 
 from cli.commands import report_of
 from docs.pages import blocks_of
 from gate.ground import Gate
+from support.workspace import Workspace
 from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.store import PostgresAudit
 from switchboard.postgres.address import DatabaseAddress
@@ -30,6 +32,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Configured(Protocol):
+    """Whoever has set up a workspace."""
+
+    @property
+    def workspace(self) -> Workspace: ...
+
+
 class Gateway:
     """A running `switchboard serve --http --db`."""
 
@@ -44,7 +53,11 @@ class Gateway:
 
 @asynccontextmanager
 async def gateway(
-    gate: Gate, address: DatabaseAddress, *words: str, env: Mapping[str, str] = {}, port: int = 0
+    gate: Configured,
+    address: DatabaseAddress,
+    *words: str,
+    env: Mapping[str, str] = {},
+    port: int = 0,
 ) -> AsyncGenerator[Gateway]:
     """Run one, with the database named by the variable."""
     workspace = gate.workspace

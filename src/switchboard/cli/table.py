@@ -59,6 +59,7 @@ _TABLE = {
         ("codex", "serving.codex", "Serve `codex` and `codex-reply`, as Codex itself did once"),
         ("bridge", "serving.bridge", "Serve one server on stdin and stdout, under its own names"),
         ("serve", "serving.serve", "Serve on stdin and stdout, or over HTTP"),
+        ("worker", "serving.worker", "Do the runs of agents that the gateways of a team take in"),
         ("natural", "plain_words.natural", "Serve one server as `natural_language` alone"),
         ("daemon", "serving.daemon", "Start, stop or restart the daemon, or show its log"),
     ),

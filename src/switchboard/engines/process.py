@@ -52,7 +52,7 @@ class EngineProcess:
         """
         # If its keeper is killed, the mark still leads to what it started.
         name, value = reaper.mark
-        wrap = partial(kept, shown=(DEPTH, name), handed=handed)
+        wrap = partial(kept, shown=(DEPTH, name), handed=handed, silence_s=reaper.silence_s)
         spec = SpawnSpec(argv=argv, cwd=cwd, env={**env, name: value}, wrap=wrap)
         running = await spawn(spec, reaper=reaper, timeout_s=_START_S)
         try:

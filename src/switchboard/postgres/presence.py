@@ -7,14 +7,18 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
 
-BEAT_S = 5.0
 # Who has said nothing for so long is taken for dead.
 LEASE_S = 60.0
+# How many signs of life a lease has room for.
+_BEATS = 12
+# What may be left of a lease when a sign of life is answered, for it to count.
+_FRESH = 0.1
 _TAG_BYTES = 8
 
 _MEMBERS = """
@@ -36,8 +40,7 @@ PRESENCE = Part("members", (_MEMBERS,))
 class Presence:
     """This process among the others; to stores it is their `Owners`.
 
-    It beats on a thread of its own from `join` to `leave`. `is_gone` may be asked on any one other
-    thread.
+    It beats on a thread of its own from `join` to `leave`. `is_gone` may be asked on any other.
     """
 
     def __init__(
@@ -46,10 +49,18 @@ class Presence:
         role: str,
         *,
         reached_at: str = "",
-        beat_s: float = BEAT_S,
+        beat_s: float = 0.0,
         lease_s: float = LEASE_S,
+        # What part of the lease it may be silent for; 0: it comes back whenever it can.
+        fence: float = 0.0,
+        on_beat: Callable[[], None] = lambda: None,
     ) -> None:
-        """`reached_at` is where others of the team reach it."""
+        """`reached_at` is where others of the team reach it.
+
+        With a `fence` it is gone for good once it was silent for that part of the lease, and knows
+        so before others may take it for gone (`is_lapsed`). `on_beat` is called on the thread
+        after each sign of life that the database took.
+        """
         host = socket.gethostname()
         self.tag = secrets.token_hex(_TAG_BYTES)
         self.id = f"{host}:{role}:{self.tag}"
@@ -57,13 +68,17 @@ class Presence:
         self._address = address
         self._role = role
         self._host = host
-        self._beat_s = beat_s
+        self._beat_s = beat_s or lease_s / _BEATS
         self._lease_s = lease_s
+        self._fence_s = fence * lease_s
+        self._on_beat = on_beat
+        self._has_lapsed = threading.Event()
         self._is_leaving = threading.Event()
         self._beats: PostgresDatabase | None = None
         self._asking: PostgresDatabase | None = None
         self._looking: PostgresDatabase | None = None
         self._look = threading.Lock()
+        self._ask = threading.Lock()
         self._beat_at = 0.0
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -86,6 +101,20 @@ class Presence:
         """How long ago it could last say that it is alive."""
         return time.monotonic() - self._beat_at
 
+    def lapse(self) -> None:
+        """Be silent from now on, for good: something else kept it from its work for too long."""
+        self._has_lapsed.set()
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Whether it was silent for too long: others may do what was its own, so it must not.
+
+        Once so, always so, also where the database can be reached again.
+        """
+        if self._fence_s and self._beat_at and self.silent_s > self._fence_s:
+            self._has_lapsed.set()
+        return self._has_lapsed.is_set()
+
     def address_of(self, tag: str) -> str:
         """Where another one is reached; empty where there is none. It blocks. Raises a fault."""
         with self._look:
@@ -103,13 +132,14 @@ class Presence:
         if owner == self.id or not owner:
             return False
         try:
-            if self._asking is None:
-                self._asking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
-            return not self._asking.rows(
-                "SELECT 1 AS n FROM members WHERE id = ?"
-                " AND beat_at > now() - make_interval(secs => ?)",
-                *(owner, self._lease_s),
-            )
+            with self._ask:
+                if self._asking is None:
+                    self._asking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+                return not self._asking.rows(
+                    "SELECT 1 AS n FROM members WHERE id = ?"
+                    " AND beat_at > now() - make_interval(secs => ?)",
+                    *(owner, self._lease_s),
+                )
         except Fault:
             return False
 
@@ -131,14 +161,31 @@ class Presence:
                 self._beats.close()
 
     def _beat(self) -> None:
+        if self.is_lapsed:
+            raise _unknown("it was silent for too long")
         if self._beats is None:
             self._beats = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
-        self._beats.change(
-            "INSERT INTO members (id, role, host, tag, address) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET beat_at = now()",
-            *(self.id, self._role, self._host, self.tag, self._reached_at),
-        )
-        self._beat_at = time.monotonic()
+        asked = time.monotonic()
+        if self._fence_s and self._beat_at:
+            # Only while nobody can have taken it for gone.
+            changed = self._beats.change(
+                "UPDATE members SET beat_at = now() WHERE id = ?"
+                " AND beat_at > now() - make_interval(secs => ?)",
+                *(self.id, self._lease_s),
+            )
+            if not changed:
+                self._has_lapsed.set()
+                raise _unknown("its lease has ended")
+        else:
+            self._beats.change(
+                "INSERT INTO members (id, role, host, tag, address) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET beat_at = now()",
+                *(self.id, self._role, self._host, self.tag, self._reached_at),
+            )
+        # From when it was said: it may have been stopped before it heard the answer.
+        self._beat_at = asked
+        if time.monotonic() - asked < _FRESH * self._lease_s and not self.is_lapsed:
+            self._on_beat()
         # Nobody asks for those any more.
         self._beats.change(
             "DELETE FROM members WHERE beat_at < now() - make_interval(secs => ?)",

@@ -19,24 +19,32 @@ _NOTHING: Mapping[str, str] = {}
 
 
 def kept(
-    spec: SpawnSpec, *, shown: Collection[str] = (), handed: Mapping[str, str] = _NOTHING
+    spec: SpawnSpec,
+    *,
+    shown: Collection[str] = (),
+    handed: Mapping[str, str] = _NOTHING,
+    silence_s: float = 0.0,
 ) -> Wrapped:
     """The program below a keeper that lives as long as its lifeline. Raises OSError.
 
     Born with it, the keeper ends the program even if we are killed before anybody else knows of it.
     Of the environment it has what is `shown` alone: a shell of the program can read the rest in
     none but the program itself. What is `handed` is not even there: each of these variables names
-    an open file, from which the program reads the value once.
+    an open file, from which the program reads the value once. With `silence_s` the keeper ends it,
+    too, when nobody writes to the lifeline for so long.
     """
     program = _found(spec)
     lifeline, ours = os.pipe()
+    # Who says that it lives must not wait for a keeper that was stopped.
+    os.set_blocking(ours, False)
+    silence = (f"{silence_s:g}",) if silence_s else ()
     orders, ordering = os.pipe()
     env, files = dict(spec.env), [FileIO(lifeline), FileIO(orders)]
     for name, value in handed.items():
         files.append(_written(value))
         env[name] = str(files[-1].fileno())
     return Wrapped(
-        argv=(sys.executable, "-I", "-S", "-c", _PROGRAM, str(lifeline), str(orders)),
+        argv=(sys.executable, "-I", "-S", "-c", _PROGRAM, str(lifeline), str(orders), *silence),
         env={name: env[name] for name in shown if name in env},
         cwd=spec.cwd,
         inherits=tuple(files),

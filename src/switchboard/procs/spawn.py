@@ -194,7 +194,7 @@ async def spawn(
         starting.add_done_callback(_discard)
         raise
     try:
-        reaper.guard(process.pid, is_keeper=wrapped is not None and wrapped.lifeline is not None)
+        reaper.guard(process.pid, lifeline=None if wrapped is None else wrapped.lifeline)
     except OSError as error:
         _end(process, wrapped, vigil)
         raise _fault_from_os_error(spec, error) from error

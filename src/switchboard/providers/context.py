@@ -112,6 +112,8 @@ class Context(Struct, frozen=True, kw_only=True, eq=False):
     runs: Callable[[], Runs] | None = None
     # Whether this process stays, so that it may go on with runs that another one left.
     takes_up_runs: bool = False
+    # Whether it is there to do runs that others start.
+    executes_runs: bool = False
     # Tools, those of suites as `suite/tool`, the most used of the last days first. For a thread.
     used_tools: Callable[[], Sequence[str]] = lambda: ()
     # Opens the way out of a process with hosts of its own.

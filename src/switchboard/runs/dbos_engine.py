@@ -1,5 +1,7 @@
 """DBOS, and the only module that knows it: attempts at runs, as workflows in a file of the home.
 
+Those of a team are in its database, in a schema of their own.
+
 It is slow to load, so whoever imports this does so on a thread, with the first run.
 """
 
@@ -8,7 +10,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 import msgspec
@@ -23,6 +25,7 @@ from switchkit.locks import FileLock
 _VERSION = "runs-1"
 _POLL_S = 1.0
 _PENDING = "PENDING"
+_CONNECTIONS = 4
 
 # Does an attempt to its end, in the loop of whoever began it.
 Body = Callable[[], Awaitable[None]]
@@ -71,9 +74,12 @@ async def _attempt(key: str) -> None:
 class DbosEngine:
     """One launched DBOS. There is one in a process; its methods run in its own loop."""
 
-    def __init__(self, home: str, *, executor: str, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, home: str, *, executor: str, tell: Callable[[str], None], database: str = ""
+    ) -> None:
         """`executor` names this process, and no other one, ever."""
         self._folder = os.path.join(home, FOLDER)
+        self._database = database
         self._executor = executor
         self._tell = tell
         self._handler = _Handler(tell)
@@ -83,8 +89,9 @@ class DbosEngine:
     def launch(self) -> None:
         """Open the file, made if need be. Blocks; to be called in the loop that is its own."""
         path = os.path.join(self._folder, ENGINE_FILE)
-        make_folder(self._folder)
-        make_private_file(path)
+        if not self._database:
+            make_folder(self._folder)
+            make_private_file(path)
         logger = logging.getLogger("dbos")
         logger.propagate = False
         logger.handlers = [self._handler]
@@ -92,7 +99,7 @@ class DbosEngine:
         GlobalParams.dbos_cloud = False
         config: DBOSConfig = {
             "name": "switchboard",
-            "system_database_url": f"sqlite:///{path}",
+            "system_database_url": self._database or f"sqlite:///{path}",
             "application_version": _VERSION,
             "executor_id": self._executor,
             "serializer": _Json(),
@@ -100,18 +107,29 @@ class DbosEngine:
             "log_level": "WARNING",
             "notification_listener_polling_interval_sec": _POLL_S,
         }
+        if self._database:
+            # A note for each run, and what DBOS does by itself.
+            config["sys_db_pool_size"] = _CONNECTIONS
         _only_one.acquire()
         self._is_ours = True
         try:
-            # Two processes that make the tables at the same time break each other.
-            with FileLock(f"{path}.lock"):
-                with contextlib.closing(sqlite3.connect(path)) as connection:
-                    connection.execute("PRAGMA journal_mode = WAL")
+            with self._alone(path):
                 DBOS(config=config)
                 DBOS.launch()
         except BaseException:
             self.close()
             raise
+
+    @contextlib.contextmanager
+    def _alone(self, path: str) -> Generator[None]:
+        """Two processes that make the tables of a file at the same time break each other."""
+        if self._database:
+            yield
+            return
+        with FileLock(f"{path}.lock"):
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+            yield
 
     async def begin(self, key: str, body: Body) -> None:
         """Write an attempt down, and have it done. A key that was there before is not begun."""

@@ -40,9 +40,14 @@ class DurableEngine:
         *,
         owners: Owners,
         tell: Callable[[str], None],
+        database: str = "",
     ) -> None:
-        """`tell` hears what DBOS complains about, on any thread."""
+        """`tell` hears what DBOS complains about, on any thread.
+
+        With the URL of a `database` of a team nothing is written in the home.
+        """
         self._home = home
+        self._database = database
         self._owners = owners
         self._tell = tell
         self._local = LocalEngine(execute, limits)
@@ -63,6 +68,19 @@ class DurableEngine:
 
     async def cancel(self, run_id: str, /) -> None:
         await self._local.cancel(run_id)
+
+    def has_room(self, run: Run) -> bool:
+        """Whether a run would work at once."""
+        return self._local.has_room(run)
+
+    async def forget_gone(self) -> None:
+        """Take away what processes left in DBOS that are gone, if it is there."""
+        engine = self._launched.result() if self._launched.done() else None
+        if engine is not None and self._loop is not None:
+            forgetting = engine.forget(self._owners.is_gone)
+            # Nothing depends on it.
+            with contextlib.suppress(Exception):
+                asyncio.run_coroutine_threadsafe(forgetting, self._loop)
 
     async def loaded(self) -> None:
         """Wait until DBOS is there, or cannot be."""
@@ -129,7 +147,8 @@ class DurableEngine:
         # Half a second, and 50 MB: who runs no agent does without.
         from switchboard.runs.dbos_engine import DbosEngine  # noqa: PLC0415
 
-        engine = DbosEngine(self._home, executor=self._owners.own() or uuid4().hex, tell=self._tell)
+        executor = self._owners.own() or uuid4().hex
+        engine = DbosEngine(self._home, executor=executor, tell=self._tell, database=self._database)
         engine.launch()
         try:
             await engine.forget(self._owners.is_gone)

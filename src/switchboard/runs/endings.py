@@ -118,6 +118,18 @@ def unattended(run: Run) -> Ending:
     )
 
 
+def stranded(run: Run) -> Ending:
+    """The end of a run whose conversation lies where nobody works any more."""
+    return Ending(
+        state="failed",
+        output=(
+            f"`{run.spec.agent}` was interrupted: its conversation lies on a machine that has no"
+            " worker any more; give the task again"
+        ),
+        reason="interrupted",
+    )
+
+
 def fault_ending(fault: Fault) -> Ending:
     """The end of a run that a fault ended."""
     output = f"{fault.message}; {fault.hint}" if fault.hint else fault.message

@@ -27,6 +27,10 @@ class Followers:
 
         return forget
 
+    def followed(self) -> frozenset[str]:
+        """The runs that somebody watches; an empty id where somebody watches all."""
+        return frozenset(self._of)
+
     def tell(self, run: Run) -> None:
         """Tell everybody who watches this run."""
         for tell in (*self._of.get(run.id, ()), *self._of.get("", ())):

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 # What becomes of a run whose process was killed with us.
 OnCrash = Literal["fail", "resume", "retry"]
+# Of two that wait, the one with the lower number goes first.
+PRIORITY = 100
 
 
 class RunLimits(Struct, frozen=True, kw_only=True):
@@ -19,3 +21,6 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     # Whether runs that may write in one workspace work side by side.
     parallel_writes: bool = False
     retention_days: int = 30
+    # Of a team: the queue that runs wait in, and who goes first, by the names of agents.
+    queue: str = "default"
+    priorities: dict[str, int] = {}

@@ -52,11 +52,12 @@ class LocalEngine:
         if self._is_closed:
             return
         for run in tuple(self._waiting.values()):
-            if self._has_room(run):
+            if self.has_room(run):
                 del self._waiting[run.id]
                 self._working[run.id] = (run, self._tasks.start(self._turn(run)))
 
-    def _has_room(self, run: Run) -> bool:
+    def has_room(self, run: Run) -> bool:
+        """Whether it would work at once."""
         limits, working = self._limits, [run for run, _ in self._working.values()]
         if run.spec.replies_to in self._working:
             # It has answered, and its engine still writes down what was said.

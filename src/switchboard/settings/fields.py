@@ -13,7 +13,7 @@ from switchboard.children.exposure import RESULT_MODES, Faces, Introspection, Re
 from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
-from switchboard.config.strict import Either, Items, Text, Truth, Whole
+from switchboard.config.strict import Either, Items, Members, Text, Truth, Whole
 from switchboard.pocket.notices.ways import PATTERN as NOTIFY_PATTERN
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
@@ -118,6 +118,12 @@ RUNS = Section(name="runs", into=RunLimits, fields=(
         "Let runs that may write in one workspace work side by side.")), workspace="never"),
     Field("retention_days", Whole(minimum=1, about="Forget runs so long after their end."),
         workspace="never"),
+    Field("queue", Text(empty=False, about=(
+        "The queue that runs of a team wait in; `host:NAME` is that of one machine.")),
+        workspace="never"),
+    Field("priorities", Members(value=Whole(minimum=1, maximum=1000), about=(
+        "Which runs of a team go first, by agent: the lowest number, 100 where none is given. "
+        "`default` stands for all others.")), workspace="never"),
 ))
 
 # Who is told what people ask for is for them to say, never for a repository.

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from switchboard.daemon.team.membership import Team
     from switchboard.oauth.logins import Logins
     from switchboard.runs.service import RunService
+    from switchboard.runs.team.gateway_runs import GatewayRuns
 
 _DEFAULT = SuiteSettings()
 
@@ -109,12 +110,10 @@ class Engine:
         self._events = events = DiscreetEvents(events, self._hide)
         self._environ = environ
         self._shared_children = shared_children
-        self._own_reaper = None if shared_children is not None else Reaper()
-        self._reaper = (
-            shared_children.reaper
-            if shared_children is not None
-            else cast("Reaper", self._own_reaper)
-        )
+        self._own_reaper = Reaper() if shared_children is None else None
+        self._reaper = self._own_reaper or cast("SharedChildren", shared_children).reaper
+        if team is not None:
+            team.keep(self._reaper)
         self._others = others
         # What following servers know of sessions; nothing where none follows.
         self._ground: TreeGround | None = None
@@ -164,7 +163,7 @@ class Engine:
         self._announce = announce
         self._guard: Guard | None = None
         self._calls = BoardCalls(self._shared_children, team)
-        self._runs: RunService | None = None
+        self._runs: RunService | GatewayRuns | None = None
         self._logins: Logins | None = None
         # What the first board says of the home; every other says the same of it.
         self._settings: Settings | None = None
@@ -212,6 +211,7 @@ class Engine:
             guarded_road=partial(self._guarded_road, settings),
             open_way_out=self.egress,
             takes_up_runs=self._shared_children is not None,
+            executes_runs=self._team is not None and self._team.executes_runs,
             used_tools=partial(used_tools, settings.home),
         )
         for key in assembly.listed:
@@ -314,14 +314,14 @@ class Engine:
             )
         return self._guard
 
-    def _open_runs(self, settings: Settings) -> RunService:
+    def _open_runs(self, settings: Settings) -> RunService | GatewayRuns:
         if self._shared_children is not None:
             return self._shared_children.runs(settings.home)
         if self._runs is None:
             # Few boards have agents.
-            from switchboard.daemon.board.run_service import open_runs  # noqa: PLC0415
+            from switchboard.daemon.board.run_service import board_runs  # noqa: PLC0415
 
-            self._runs = open_runs(settings.home, self._events, settings.runs)
+            self._runs = board_runs(settings, self._events, self._team)
         return self._runs
 
     def _open_logins(self) -> Logins:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from switchboard.approvals.store.postgres import PostgresApprovals
 from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.store import PostgresAudit
-from switchboard.daemon.team.membership import team_keys
+from switchboard.core.bus import EventBus
+from switchboard.daemon.team.membership import Nobody, team_keys
 from switchboard.postgres.address import read_address
 from switchboard.postgres.presence import Presence
+from switchboard.runs.team.gateway_runs import GatewayRuns
+from switchboard.runs.team.team_store import TeamRunStore
 
 
 class TeamApprovals(PostgresApprovals):
@@ -24,6 +27,23 @@ class TeamApprovals(PostgresApprovals):
     def _close(self) -> None:
         super()._close()
         self._presence.leave()
+
+
+class TeamRuns(GatewayRuns):
+    """The runs of a team for a command, which executes none."""
+
+    def __init__(self, database: str) -> None:
+        """Raises a fault when that is no address."""
+        address = read_address(database)
+        # As above.
+        self._presence = Presence(address, "command")
+        super().__init__(TeamRunStore(address, owners=Nobody(self._presence)), events=EventBus())
+
+    async def aclose(self) -> None:
+        try:
+            await super().aclose()
+        finally:
+            self._presence.leave()
 
 
 def team_audit(database: str, environ: Mapping[str, str]) -> PostgresAudit:

@@ -14,18 +14,28 @@ from switchboard.audit.postgres.store import PostgresAudit
 from switchboard.audit.postgres.tables import AUDIT
 from switchboard.audit.writer import Told
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.ports import Events
 from switchboard.oauth.postgres_logins import LOGINS, PostgresLogins
 from switchboard.postgres.address import DatabaseAddress
+from switchboard.postgres.agreed_lease import AGREED, agreed_lease
 from switchboard.postgres.presence import PRESENCE, Presence
 from switchboard.postgres.schema import prepare
 from switchboard.receipts.postgres_results import RESULTS, PostgresResults
+from switchboard.runs.limits import PRIORITY
+from switchboard.runs.run import RunSpec
+from switchboard.runs.service import RunService
 from switchboard.runs.store.postgres import RUNS
+from switchboard.runs.team.gateway_runs import GatewayRuns
+from switchboard.runs.team.queue_table import QUEUE, QueuePlace
+from switchboard.runs.team.team_store import TeamRunStore
+from switchboard.settings.sections import Settings
 from switchboard.vault.keys.team_key import TeamKey, read_team_keys
 from switchboard.vault.postgres_vault import VAULT, PostgresVault
 from switchkit.files import NotPrivate, open_private
+from switchkit.reaper_client import Reaper
 
 # Everything that a database of a team holds.
-PARTS = (PRESENCE, APPROVALS, AUDIT, RUNS, VAULT, LOGINS, RESULTS)
+PARTS = (PRESENCE, AGREED, APPROVALS, AUDIT, RUNS, QUEUE, VAULT, LOGINS, RESULTS)
 KEY_VARIABLE = "SWITCHBOARD_TEAM_KEY"
 KEY_FILE_VARIABLE = "SWITCHBOARD_TEAM_KEY_FILE"
 # Without a word to the database for so long, another gateway is the better one.
@@ -37,7 +47,14 @@ class Team:
     """One process of a team. Its stores connect when they are first used."""
 
     def __init__(
-        self, address: DatabaseAddress, keys: Sequence[TeamKey], *, name: str, reached_at: str
+        self,
+        address: DatabaseAddress,
+        keys: Sequence[TeamKey],
+        *,
+        name: str,
+        reached_at: str,
+        # What it should be for the whole team; empty for what the team has.
+        lease: str = "",
     ) -> None:
         """Make the tables that are not there, and be known from now on. Raises a fault.
 
@@ -47,11 +64,37 @@ class Team:
         self._address = address
         self._keys = tuple(keys)
         self._name = name
-        self.presence = Presence(address, "gateway", reached_at=reached_at)
+        self.lease_s = agreed_lease(address, lease)
+        self.presence = self._as_member(reached_at)
         self.presence.join()
         self._known: dict[str, str] = {}
         self._logins = PostgresLogins(address)
         self._results = PostgresResults(address)
+
+    def _as_member(self, reached_at: str) -> Presence:
+        return Presence(self._address, "gateway", reached_at=reached_at, lease_s=self.lease_s)
+
+    def keep(self, reaper: Reaper) -> None:
+        """See to it that what a process of ours starts does not outlive its time."""
+        del reaper
+
+    @property
+    def executes_runs(self) -> bool:
+        """Whether it takes runs that others have started."""
+        return False
+
+    def runs(self, settings: Settings, events: Events) -> RunService | GatewayRuns:
+        """The runs of the team, for one who closes them."""
+        options = settings.runs
+
+        def placed(spec: RunSpec) -> QueuePlace:
+            priorities = options.priorities
+            return QueuePlace(
+                options.queue, priorities.get(spec.agent, priorities.get("default", PRIORITY))
+            )
+
+        store = TeamRunStore(self._address, owners=Nobody(self.presence), placed=placed)
+        return GatewayRuns(store, events=events)
 
     def approvals(self) -> PostgresApprovals:
         """The queue of the team, for one who closes it."""
@@ -114,6 +157,19 @@ class Team:
     def trouble(self) -> str:
         silent = self.presence.silent_s
         return f"the database was last reached {silent:.0f} s ago" if silent > _SILENT_S else ""
+
+
+class Nobody:
+    """Whom a run belongs to that waits: a gateway executes none."""
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
+
+    def own(self) -> str:
+        return ""
+
+    def is_gone(self, owner: str, /) -> bool:
+        return self._presence.is_gone(owner)
 
 
 def team_keys(environ: Mapping[str, str]) -> tuple[TeamKey, ...]:

@@ -9,6 +9,7 @@ from switchboard.daemon.serve import until_signal
 from switchboard.daemon.serve_http import Ready, serve_socket
 from switchboard.daemon.team.membership import Team, team_keys
 from switchboard.postgres.address import read_address
+from switchboard.postgres.agreed_lease import VARIABLE as LEASE_VARIABLE
 from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of
@@ -47,7 +48,13 @@ async def serve_team(
     hosts |= {here.rpartition("/")[2].lower()}
     stopped = until_signal()
     team = await asyncio.to_thread(
-        lambda: Team(address, keys, name=here.rpartition("/")[2], reached_at=here)
+        lambda: Team(
+            address,
+            keys,
+            name=here.rpartition("/")[2],
+            reached_at=here,
+            lease=environ.get(LEASE_VARIABLE, ""),
+        )
     )
     try:
         async with (

@@ -100,7 +100,8 @@ def build_agents(context: Context, found: FoundAgents) -> AgentsProvider:
         ),
         has_codex=options.codex_tools,
     )
-    if context.takes_up_runs and has_unfinished(settings.home, settings.workspace):
+    is_left = context.takes_up_runs and has_unfinished(settings.home, settings.workspace)
+    if is_left or context.executes_runs:
         # Whoever waits for such a run need not make a call first.
         provider.attach()
     return provider

@@ -44,12 +44,15 @@ class RunTable:
                 msgspec.json.encode(run),
             )
             self._note_searched(run)
+            self._note_added(run)
         return run
 
     def update(self, run_id: str, /, **changes: Any) -> Run:
         ends = changes.get("state") in ENDED
         with self._database.together(lasting=ends, over=run_id):
             run = self._known(run_id)
+            if changes.keys() - {"is_delivered"}:
+                self._check_writer(run_id)
             if run.has_ended:
                 changes = {key: value for key, value in changes.items() if key == "is_delivered"}
             return self._put(run, changes) if changes else run
@@ -220,6 +223,7 @@ class RunTable:
             )
             if not found:
                 raise unknown_run(run_id)
+            self._check_writer(run_id)
             number, size, is_cut = (found[0][name] for name in ("events", "bytes", "is_cut"))
             data = fitted(data)
             # What the run itself did is short, and tells how it ended.
@@ -267,6 +271,12 @@ class RunTable:
 
     def _note_searched(self, run: Run) -> None:
         """Keep what is searched for inside a run, where the database cannot look into it."""
+
+    def _note_added(self, run: Run) -> None:
+        """Keep what else belongs to a new run, where there is more."""
+
+    def _check_writer(self, run_id: str) -> None:
+        """Raise a fault where the run is not this process's to write, if that is looked at."""
 
     def _select(self, condition: str, *values: Any) -> list[Run]:
         return [run for run, _ in self._select_owned(condition, *values)]

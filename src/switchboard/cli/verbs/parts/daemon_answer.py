@@ -12,6 +12,10 @@ from switchboard.control.requests import (
     AuditRequest,
     ControlRequest,
     DecideRequest,
+    RunCancelRequest,
+    RunEventsRequest,
+    RunsRequest,
+    RunSteerRequest,
     VerifyRequest,
 )
 from switchboard.core.faults import Fault
@@ -23,7 +27,10 @@ T = TypeVar("T", bound=Struct)
 # Names the database of a team, with its password if it has one.
 DATABASE = "SWITCHBOARD_DB"
 # What is asked of a team, where the command is about one.
-_OF_A_TEAM = (ApprovalsRequest, DecideRequest, AuditRequest, AuditAfterRequest, VerifyRequest)
+_OF_A_TEAM = (
+    *(ApprovalsRequest, DecideRequest, AuditRequest, AuditAfterRequest, VerifyRequest),
+    *(RunsRequest, RunEventsRequest, RunCancelRequest, RunSteerRequest),
+)
 # Of a daemon that cannot be asked; what it would tell lies on disk as well.
 _OUT_OF_REACH = frozenset({SILENT, ENDED, "daemon-unreachable", "socket-not-private"})
 

@@ -8,10 +8,11 @@ from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
+from switchboard.cli.verbs.parts.team.team_database import team_database
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
 
-_DATABASE = "SWITCHBOARD_DB"
+_BY_VARIABLE = "SWITCHBOARD_DB=postgresql://… switchboard serve --http"
 _TOKEN = "SWITCHBOARD_TOKEN"  # noqa: S105 - the name of a variable
 
 USAGE = Usage(
@@ -94,7 +95,7 @@ def run(request: CommandRequest) -> Report:
         warnings = tuple(map(str, settings.warnings)) if log else ()
         request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
 
-    if database := _database(request):
+    if database := team_database(request, _BY_VARIABLE):
         from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
         from switchboard.daemon.team.serving import serve_team  # noqa: PLC0415
 
@@ -126,20 +127,6 @@ def run(request: CommandRequest) -> Report:
         is_pinned=request.is_pinned,
     )
     return Silent(code=run_loop(listening))
-
-
-def _database(request: CommandRequest) -> str:
-    """The database of the team that it is to be a gateway of; empty for none."""
-    given = request.arguments.one("db")
-    if given is None:
-        return request.environ.get(_DATABASE, "")
-    user, at, _ = given.partition("://")[2].rpartition("@")
-    if at and ":" in user:
-        raise UsageError(
-            "a command line is read by every user of the machine: no password belongs there",
-            f"{_DATABASE}=postgresql://… switchboard serve --http",
-        )
-    return given
 
 
 def _refuse_http_options(request: CommandRequest) -> None:
