@@ -17,6 +17,7 @@ from typing import Self
 
 from switchkit.files import check_private_folder, make_private_folder
 from switchkit.locks import is_locked, open_lock, try_lock
+from switchkit.platform.paths import true_path
 
 # The same for every window of a user, whichever program and home it has.
 _FOLDER = "/tmp"  # noqa: S108 - the folder in it is ours alone, or not used
@@ -96,5 +97,5 @@ class Removal:
 
 def _place(folder: str) -> str:
     """Where the locks of a folder are, by its real path."""
-    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    name = sha256(os.fsencode(true_path(folder))).hexdigest()[:32]
     return os.path.join(_FOLDER, f"switchkit-trees-{os.getuid()}", name)

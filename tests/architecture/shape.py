@@ -644,6 +644,14 @@ MAY_SAY_SYSTEM_WORDS = (
     Allowance("switchboard/sandbox/*", set(), "it lists what a sandbox shows and refuses"),
     Allowance("switchboard/cli/crash.py", set(), "a report of a crash names the system"),
 )
+# What leaves the letters of a path as they were given, which macOS takes for others too.
+PATH_WORDS = r"os\.path\.realpath|(?<!__file__\))\.resolve\(\)"
+MAY_SAY_PATH_WORDS = (
+    Allowance("switchkit/platform/*", set(), "it makes the one true spelling from them"),
+    Allowance("switchboard/sandbox/landlock/*", set(), "Linux alone has it"),
+    Allowance("switchboard/sandbox/bubblewrap.py", set(), "as above"),
+    Allowance("switchboard/sandbox/outlets.py", set(), "as above"),
+)
 # The shim and the reaper start in a blink, so what they stand on loads none of these.
 LIGHT = (
     *("switchboard/shim/*", "switchboard/ipc/*", "switchkit/files.py", "switchkit/sockets.py"),
@@ -653,6 +661,7 @@ LIGHT = (
     *(
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",
+        "switchkit/platform/paths.py",
     ),
     *("switchkit/platform/processes.py", "switchkit/platform/linux/processes.py"),
 )

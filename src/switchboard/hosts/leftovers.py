@@ -26,6 +26,7 @@ from switchkit.platform.facts import (
     user_of,
     working_folder,
 )
+from switchkit.platform.paths import true_path
 from switchkit.platform.ports import open_ports
 from switchkit.platform.processes import signal_exactly
 from switchkit.platform.streams import is_input_over, stream_of, streams_of
@@ -201,7 +202,7 @@ def launch_meaning(words: Sequence[str], folder: str) -> tuple[str, ...]:
             return (os.path.basename(_VERSION.sub("", word)), *rest)
         whole = os.path.join(folder, word)
         # A relative path means another file in each folder.
-        return (os.path.realpath(whole), *rest) if os.path.isabs(whole) else ()
+        return (true_path(whole), *rest) if os.path.isabs(whole) else ()
     return ()
 
 

@@ -4,6 +4,8 @@
 
 import os
 
+from switchkit.platform.paths import true_path
+
 # macOS takes 104 bytes with the final zero, Linux four more.
 _MAX_SOCKET_BYTES = 103
 # The longest name of a socket: no process has a larger number.
@@ -74,7 +76,7 @@ def home_from(environ: "dict[str, str]", home: str = "") -> str:
     if chosen == "~" or chosen.startswith("~/"):
         chosen = user_home + chosen[1:]
     # Through links: whichever way a window came to its home, it is the same one.
-    return os.path.realpath(chosen)
+    return true_path(chosen)
 
 
 def _digest(text: str) -> str:

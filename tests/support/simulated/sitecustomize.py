@@ -18,6 +18,12 @@ def _kernel() -> None:
     sys.path.insert(0, _TESTS)
     try:
         from support import darwin_kernel  # noqa: PLC0415
+
+        if root := os.environ.get("SIMULATED_DISK"):
+            from support import folding_disk  # noqa: PLC0415
+
+            folding_disk.install(root)
+            builtins.open = io.open
     finally:
         sys.path.remove(_TESTS)
     real = sys.platform
@@ -27,7 +33,7 @@ def _kernel() -> None:
 
         for each in darwin_kernel.CALLS:
             setattr(calls, each.__name__, each)
-        for noun in ("processes", "facts", "streams", "files", "limits", "ports", "light"):
+        for noun in ("processes", "facts", "streams", "files", "limits", "ports", "light", "paths"):
             __import__(f"switchkit.platform.{noun}")
     finally:
         # Python's own library is that of Linux, and would look for what a Mac has.
