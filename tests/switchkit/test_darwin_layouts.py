@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support import darwin_structs as structs
-from switchkit.platform import Unknown
+from switchkit.platform import UNKNOWN, Unknown
 from switchkit.platform.darwin import calls, layouts, ports, processes, streams
 
 SOCKET = structs.SocketFile
@@ -189,7 +189,7 @@ def test_what_is_refused_is_unknown_and_nobody_is_signalled(
     monkeypatch.setattr(calls, "exit_events", refusing(22))
     assert processes.vitals(os.getpid()) is None
     assert processes.pids() == []
-    assert not processes.signal_exactly(os.getpid(), 0, 9)
+    assert processes.signal_exactly(os.getpid(), 0, 9) == UNKNOWN
     for ask in (processes.boot, ports.listening):
         with pytest.raises(Unknown):
             ask()

@@ -69,8 +69,7 @@ def test_what_cannot_be_opened_is_found_by_the_names_of_its_folder(
     assert true_path(f"{disk}/pipe") == f"{disk}/Pipe"
 
 
-DOORS = (
-    """
+DOORS = """
 import json, os, sys
 from pathlib import Path
 from switchboard.core.faults import Fault
@@ -113,7 +112,6 @@ print(json.dumps({
     ),
 }))
 """
-)
 
 
 def run(disk: Path, script: str, env: dict[str, str]) -> Any:

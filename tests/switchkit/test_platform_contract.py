@@ -20,7 +20,7 @@ import pytest
 
 from support import darwin_kernel
 from support.processes import wait_until_true
-from switchkit.platform import Unknown, paths
+from switchkit.platform import GONE, REFUSED, SENT, UNKNOWN, Unknown, paths
 from switchkit.platform.darwin import calls
 from switchkit.platform.darwin import paths as darwin_paths
 
@@ -117,12 +117,40 @@ def test_the_end_of_a_process_can_be_waited_for(system: System) -> None:
 def test_exactly_one_process_is_signalled(system: System) -> None:
     with started() as process:
         began = system.processes.vitals(process.pid).began
-        assert not system.processes.signal_exactly(process.pid, began - 1, signal.SIGKILL)
-        assert not system.processes.signal_exactly(process.pid, began + 1, signal.SIGKILL)
+        assert system.processes.signal_exactly(process.pid, began - 1, signal.SIGKILL) == GONE
+        assert system.processes.signal_exactly(process.pid, began + 1, signal.SIGKILL) == GONE
         assert process.poll() is None
-        assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL)
+        assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == SENT
         assert process.wait() == -signal.SIGKILL
-    assert not system.processes.signal_exactly(process.pid, began, signal.SIGKILL)
+    assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == GONE
+
+
+def test_whoever_cannot_be_told_from_another_is_not_signalled(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started() as process:
+        began = system.processes.vitals(process.pid).began
+        monkeypatch.setattr(system.processes, "vitals", lambda _: None)
+        assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == UNKNOWN
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+        assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == GONE
+
+
+def test_a_signal_that_another_user_refuses_is_told_as_refused(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with started() as process:
+        began = system.processes.vitals(process.pid).began
+        monkeypatch.setattr(os, "kill", refuse)
+        monkeypatch.setattr(signal, "pidfd_send_signal", refuse)
+        assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == REFUSED
+        assert process.poll() is None
+        monkeypatch.undo()
 
 
 def test_variables_and_words_are_those_of_the_start(system: System) -> None:

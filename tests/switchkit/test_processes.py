@@ -15,7 +15,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 from switchkit import exits, processes
 from switchkit.exits import has_ended, watch_exit
-from switchkit.platform import Unknown
+from switchkit.platform import GONE, SENT, Unknown
 from switchkit.platform.processes import signal_exactly
 from switchkit.processes import (
     Family,
@@ -93,9 +93,9 @@ def test_a_number_that_means_another_process_now_is_not_signalled() -> None:
     with started(SLEEP) as process:
         stale = Family(process.pid, began(process.pid) - 1, b"MARK=none")
         assert stale.stop(signal.SIGKILL, 1, 1) == (False, [])
-        assert not signal_exactly(process.pid, began(process.pid) - 1, signal.SIGKILL)
+        assert signal_exactly(process.pid, began(process.pid) - 1, signal.SIGKILL) == GONE
         assert alive(process.pid)
-        assert signal_exactly(process.pid, began(process.pid), signal.SIGKILL)
+        assert signal_exactly(process.pid, began(process.pid), signal.SIGKILL) == SENT
         assert process.wait() == -signal.SIGKILL
 
 

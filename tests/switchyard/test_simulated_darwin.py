@@ -1,8 +1,12 @@
 """Switchyard end to end where Linux lacks what macOS lacks, over a double of its kernel."""
 
+import contextlib
+import itertools
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from yardlab import Lab, connects, free_port, get, is_alive, wait_for
@@ -107,3 +111,51 @@ def test_worktrees_and_checkouts(mac: Lab) -> None:
     mac.json("rm", "side")
     mac.json("down")
     assert mac.ours() == []
+
+
+def test_one_project_has_one_supervisor_whatever_the_spelling(lab: Lab) -> None:
+    lab.env = as_darwin(lab.env, lab.folder, folding=lab.folder)
+    lab.config(PROJECT)
+    lab.json("up", "web")
+    supervisor, port = lab.supervisor(), lab.service("web")["port"]
+    other = str(lab.root.with_name("SHOP"))
+    told = lab.json("status", "--cwd", other)["services"]
+    assert {one["service"]: one["port"] for one in told if one["port"]} == {"web": port}
+    assert lab.json("doctor", "--cwd", other)["root"] == str(lab.root)
+    lab.json("up", "web", "--cwd", other)
+    assert lab.service("web")["port"] == port
+    assert lab.supervisor() == supervisor
+    lab.json("down", "--cwd", other)
+    assert lab.ours() == []
+
+
+def test_a_log_stays_bounded_on_a_disk_without_holes(mac: Lab) -> None:
+    """The double refuses to make any, as a disk of another kind than APFS."""
+    code = (
+        "import sys, time\nn = 0\nwhile True:\n    n += 1\n    time.sleep(0.0002)\n"
+        "    print(f'{n:09d}', 'x' * 89, flush=True)"
+    )
+    command = json.dumps([sys.executable, "-S", "-E", "-c", code])
+    mac.config(f'[logs]\nmax_size = "200KB"\nkeep = 1\n[services.web]\ncommand = {command}\n')
+    mac.json("up")
+    log = Path(mac.service("web")["log_path"])
+    older = log.with_name(f"{log.name}.1")
+
+    def ends() -> set[int]:
+        with contextlib.suppress(OSError):
+            seen.add(older.stat().st_ino)
+        return seen
+
+    # Each time that it begins anew its end is moved aside.
+    seen = set[int]()
+    wait_for(lambda: len(ends()) > 2, 40)
+    assert log.stat().st_size < 1_600_000
+    assert older.stat().st_size <= 400_000
+    mac.json("down")
+    numbers = [int(line.split()[0]) for line in older.read_bytes().splitlines()[1:-1]]
+    assert numbers == [*range(numbers[0], numbers[0] + len(numbers))]
+    later = [int(line.split()[0]) for line in log.read_bytes().splitlines()[1:]]
+    assert all(one < two for one, two in itertools.pairwise(later))
+    assert later[0] > numbers[-1]
+    shown = mac.json("logs", "web", "--lines", "5")["logs"][0]["lines"]
+    assert str(later[-1]) in shown[-1]
