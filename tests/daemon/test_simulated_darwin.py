@@ -16,6 +16,8 @@ from support.mcp_stdio import talking_to, text_of
 from support.processes import alive, descendants_of, until_gone
 from support.simulation import as_darwin
 from support.workspace import Workspace, child_command
+from switchboard.cli.verbs.parts.doctor.privacy import about_privacy
+from switchkit.platform.promises import PROMISES
 
 # Whoever is below the client says yes, from a session of its own that a terminal would have.
 APPROVES = """
@@ -71,19 +73,65 @@ async def test_a_grandchild_with_a_session_of_its_own_ends_with_the_daemon(mac: 
         await until_gone([grandchild])
 
 
-def test_status_measures_and_the_doctor_runs(mac: Workspace) -> None:
+def told(mac: Workspace, *words: str) -> str:
+    done = subprocess.run(
+        mac.command(*words),
+        cwd=mac.root,
+        env=mac.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return done.stdout
+
+
+def test_status_and_doctor_say_what_is_promised_here(mac: Workspace) -> None:
+    wanted = {each.what: each.macos for each in PROMISES}
     for words in (("status", "--json"), ("doctor", "--json")):
-        done = subprocess.run(
-            mac.command(*words),
-            cwd=mac.root,
-            env=mac.env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.stdout, done.stderr
-        assert json.loads(done.stdout)
+        shown = json.loads(told(mac, *words))["promises"]
+        assert {each["what"]: each["standing"] for each in shown} == wanted
+        assert all(each["less"] for each in shown)
+    text = told(mac, "doctor")
+    weaker = next(each for each in PROMISES if each.macos == "weaker")
+    assert f"weaker    {weaker.what}: {weaker.less}" in text
+
+
+def test_on_linux_they_say_that_all_of_it_is_proved(workspace: Workspace) -> None:
+    for words in (("status", "--json"), ("doctor", "--json")):
+        shown = json.loads(told(workspace, *words))["promises"]
+        assert [each["what"] for each in shown] == [each.what for each in PROMISES]
+        assert {(each["standing"], each.get("less", "")) for each in shown} == {("proved", "")}
+    assert f"promises   {len(PROMISES)} proved\n" in told(workspace, "doctor")
+
+
+def test_the_doctor_tells_of_folders_that_macos_asks_about(mac: Workspace) -> None:
+    def privacy() -> list[str]:
+        found = json.loads(told(mac, "doctor", "--json"))["findings"]
+        return [each["message"] for each in found if each["subject"] == "privacy"]
+
+    assert privacy() == []
+    documents = mac.user_home / "Documents"
+    documents.mkdir()
+    mac.root = mac.root.rename(documents / "project")
+    (message,) = privacy()
+    assert str(documents) in message
+
+
+def test_a_folder_that_macos_keeps_us_out_of_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(_: str) -> list[str]:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("switchboard.cli.verbs.parts.doctor.privacy.ASKED_BELOW_HOME", ("Desktop",))
+    monkeypatch.setattr(os, "listdir", refuse)
+    home = str(tmp_path)
+    (found,) = about_privacy(f"{home}/Desktop/x", home)
+    assert found.severity == "error"
+    assert "Files and Folders" in found.hint
+    assert [*about_privacy(f"{home}/Desktops", home)] == []
 
 
 def test_a_client_does_not_approve_for_itself(mac: Workspace, tmp_path: Path) -> None:

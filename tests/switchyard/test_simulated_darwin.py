@@ -12,6 +12,7 @@ import pytest
 from yardlab import Lab, connects, free_port, get, is_alive, wait_for
 
 from support.simulation import as_darwin
+from switchkit.platform.promises import PROMISES
 
 # A web server, and a first process whose descendant has a session of its own and heeds nothing.
 # Neither starts others: who is born while its parents are killed can get away on macOS.
@@ -159,3 +160,21 @@ def test_a_log_stays_bounded_on_a_disk_without_holes(mac: Lab) -> None:
     assert later[0] > numbers[-1]
     shown = mac.json("logs", "web", "--lines", "5")["logs"][0]["lines"]
     assert str(later[-1]) in shown[-1]
+
+
+def test_status_and_doctor_say_what_is_promised_here(mac: Lab) -> None:
+    mac.config(PROJECT)
+    wanted = {each.what: each.macos for each in PROMISES}
+    for verb in ("status", "doctor"):
+        shown = mac.json(verb)["promises"]
+        assert {each["what"]: each["standing"] for each in shown} == wanted
+    assert "weaker    A signal reaches exactly" in mac.sy("doctor").out
+
+
+def test_names_that_the_resolver_does_not_know_are_told_with_the_version_that_does(
+    mac: Lab,
+) -> None:
+    mac.config('tld = "nowhere.invalid"\n' + PROJECT)
+    (note,) = (each for each in mac.json("doctor")["notes"] if "does not resolve" in each)
+    assert "macOS knows `*.localhost` from version 26 on" in note
+    assert "apt install" not in note

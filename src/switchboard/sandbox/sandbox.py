@@ -24,6 +24,7 @@ from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import look_at_seatbelt, wrapped_in_seatbelt
 from switchboard.sandbox.walls.guarded_names import PROTECTED
 from switchkit.commands import resolved_command
+from switchkit.platform import light
 from switchkit.platform.paths import true_path
 
 _MAC = "Darwin"
@@ -61,7 +62,7 @@ class Sandbox:
         self._probe = probe or Probe()
         self._landlock = landlock or LandlockProbe()
         self._groups = groups or ControlGroups()
-        self._system = system or os.uname().sysname
+        self._system = system or light.system_name()
         self._seatbelt = seatbelt
 
     def look(self, fallback: Fallback = "none") -> str | Unusable:

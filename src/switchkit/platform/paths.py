@@ -10,7 +10,14 @@ if TYPE_CHECKING:
 # Whether most disks take two spellings for one name, so that names are compared without case.
 FOLDS_NAMES = sys.platform == "darwin"
 
+# Where macOS lets a program in only if its user has allowed that to the app it belongs to: below a
+# home, and anywhere.
+ASKED_BELOW_HOME: "tuple[str, ...]" = ()
+ASKED_ANYWHERE: "tuple[str, ...]" = ()
+
 if sys.platform == "darwin":
+    ASKED_BELOW_HOME = ("Desktop", "Documents", "Downloads", "Library/Mobile Documents")
+    ASKED_ANYWHERE = ("/Volumes",)
     from switchkit.platform.darwin.paths import spelled, true_path
 else:
     # Without links it has one spelling. Disks of Linux that fold names are rare, and not asked.
@@ -21,7 +28,14 @@ else:
         return path
 
 
-__all__ = ["FOLDS_NAMES", "spelled", "true_folder", "true_path"]
+__all__ = [
+    "ASKED_ANYWHERE",
+    "ASKED_BELOW_HOME",
+    "FOLDS_NAMES",
+    "spelled",
+    "true_folder",
+    "true_path",
+]
 
 
 def true_folder(path: "Path") -> "Path":

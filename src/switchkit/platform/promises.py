@@ -4,6 +4,7 @@
 `unproven` is built from documentation alone, `weaker` holds less, `absent` is not there.
 """
 
+import sys
 from typing import Literal, NamedTuple
 
 Standing = Literal["proved", "simulated", "unproven", "weaker", "absent"]
@@ -113,6 +114,39 @@ PROMISES = (
         "Before macOS 26 in browsers only.",
     ),
 )
+
+
+class PromiseHere(NamedTuple):
+    """One promise on this system. `less` is empty where nothing is."""
+
+    what: str
+    standing: Standing
+    less: str
+
+
+_IS_MACOS = sys.platform == "darwin"
+
+
+def promises_here() -> tuple[PromiseHere, ...]:
+    """Every promise as it stands on this system."""
+    found = ((each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
+    return tuple(
+        PromiseHere(each.what, standing, "" if standing == "proved" else each.less)
+        for each, standing in found
+    )
+
+
+def promise_lines() -> list[str]:
+    """The same for people: how many stand how, then each that is not proved."""
+    here = promises_here()
+    count = {each.standing: 0 for each in here}
+    for each in here:
+        count[each.standing] += 1
+    first = ", ".join(f"{number} {standing}" for standing, number in count.items())
+    rest = [
+        f"{each.standing:<9} {each.what}: {each.less}" for each in here if each.standing != "proved"
+    ]
+    return [first, *rest]
 
 
 def as_markdown() -> str:

@@ -1,5 +1,6 @@
 """`status`: what was started, and its state now. Needs no configuration."""
 
+from switchkit.platform.promises import promises_here
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport, port_lines, service_lines
 from switchyard.project.home import default_home
@@ -29,4 +30,5 @@ def run(arguments: YardArguments) -> YardReport:
         for one in records
     ]
     lines += [f"{one['resource']} of {one['branch_slug']}: {one['address']}" for one in resources]
-    return YardReport("status", {**found, "resources": resources}, lines)
+    promises = [each._asdict() for each in promises_here()]
+    return YardReport("status", {**found, "resources": resources, "promises": promises}, lines)
