@@ -64,6 +64,9 @@ class Family:
         self._began = began
         self._mark = b"\0" + mark + b"\0" if mark else b""
         self._known = {leader: began, **(kin or {})}
+        # The sessions that members had at the last look. While one has members nobody else gets
+        # its number, so whoever is in it is ours even if all whom we know there have ended since.
+        self._sessions: frozenset[int] = frozenset()
 
     @property
     def members(self) -> frozenset[int]:
@@ -90,6 +93,7 @@ class Family:
             if leader not in table.listed:
                 # Nobody gets the number of a leader while its session has members.
                 ours.add(leader)
+        ours |= {each for each in self._sessions if each not in table.listed}
         found = [*known, *(pid for session in ours for pid in table.by_session.get(session, ()))]
         while found:
             pid = found.pop()
@@ -100,7 +104,12 @@ class Family:
                 ours.add(process.session)
                 found += table.by_session[process.session]
         self._known = known
-        return [table.processes[pid] for pid in known if not table.processes[pid].is_dead]
+        living = [table.processes[pid] for pid in known if not table.processes[pid].is_dead]
+        # Of a marked one only those that a member has begun: it may have joined a stranger's.
+        self._sessions = frozenset(
+            each.session for each in living if not self._mark or each.session in known
+        )
+        return living
 
     def _marked(self, table: ProcessTable, known: dict[int, int]) -> "Iterable[tuple[int, int]]":
         for pid, process in table.processes.items():

@@ -13,7 +13,7 @@ import pytest
 
 from support.daemons import daemon_pid
 from support.mcp_stdio import talking_to, text_of
-from support.processes import alive, descendants_of, until_gone
+from support.processes import alive, descendants_of, until_gone, until_true
 from support.simulation import as_darwin
 from support.workspace import Workspace, child_command
 from switchboard.cli.verbs.parts.doctor.privacy import about_privacy
@@ -71,6 +71,51 @@ async def test_a_grandchild_with_a_session_of_its_own_ends_with_the_daemon(mac: 
         assert alive(grandchild)
         await asyncio.to_thread(mac.stop_daemon)
         await until_gone([grandchild])
+
+
+def reaper_of(daemon: int) -> int:
+    (found,) = (
+        pid
+        for pid in descendants_of(daemon)
+        if b"switchkit.reaper" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    return found
+
+
+def wakes(pid: int) -> int:
+    """How often a process has waited for something and gone on."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (found,) = (line for line in lines if line.startswith("voluntary_ctxt_switches"))
+    return int(found.split()[1])
+
+
+@pytest.mark.parametrize("ends", ["stop", "kill"])
+@pytest.mark.parametrize("leader", ["sleep 600", "cat >/dev/null"])
+async def test_a_grandchild_of_a_child_that_never_greeted_ends_with_the_daemon(
+    mac: Workspace, ends: str, leader: str
+) -> None:
+    """One leader ends by itself once its input closes, the other has to be made to."""
+    note = mac.root / "pid"
+    mac.child("silent", ["sh", "-c", f"setsid sleep 600 & echo $! >{note}; exec {leader}"])
+    async with talking_to(mac.command("mcp"), cwd=mac.root, env=mac.env, patience=30) as client:
+        await client.discover()
+        call = asyncio.ensure_future(client.call_subtool("silent_suite", "echo", {"text": "x"}))
+        await until_true(lambda: note.exists() and note.read_text().strip() != "")
+        grandchild = int(note.read_text())
+        daemon = daemon_pid(mac)
+        # A session of its own from the first moment that it can be told from its parent.
+        await until_true(lambda: os.getsid(grandchild) == grandchild)
+        if ends == "kill":
+            # The reaper looks twice a second: whoever it has never seen can be lost on macOS.
+            reaper = reaper_of(daemon)
+            before = wakes(reaper)
+            await until_true(lambda: wakes(reaper) > before + 3)
+            os.kill(daemon, signal.SIGKILL)
+        else:
+            await asyncio.to_thread(mac.stop_daemon)
+        await until_gone([grandchild])
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
 
 
 def told(mac: Workspace, *words: str) -> str:

@@ -1,5 +1,6 @@
 """A family is ended whole and nobody else is touched; what cannot be known is said to be so."""
 
+import contextlib
 import os
 import select
 import signal
@@ -7,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from copy import copy
 
 import pytest
 
-from support.processes import alive, wait_until_gone
+from support.processes import alive, wait_until_gone, wait_until_true
 from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 from switchkit import exits, processes
@@ -160,3 +162,54 @@ def test_where_nobody_is_shown_nobody_approves(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(Fault) as refused:
         Approver.of_this_process().check_clients([(os.getpid() + 1, 1)])
     assert refused.value.reason == "approver-unknown"
+
+
+# A leader with a child that has a session of its own. At a word the child has another born, and
+# both end: nobody is left who was seen before.
+BORN_LATE = """
+import os, sys
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    os.setsid()
+    print(os.getpid(), flush=True)
+    os.read(told, 1)
+    born = os.fork()
+    if born == 0:
+        print(os.getpid(), flush=True)
+        os.execvp("sleep", ["sleep", "600"])
+    os._exit(0)
+sys.stdin.read(1)
+os.write(tell, b"x")
+os.waitpid(child, 0)
+"""
+
+
+def test_whoever_is_born_while_its_parents_end_is_known_by_its_session() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", BORN_LATE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        family = Family(process.pid, began(process.pid))
+        assert {each.pid for each in family.look(ProcessTable())} == {process.pid, child}
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        born = int(process.stdout.readline())
+        process.wait()
+        wait_until_true(lambda: child not in ProcessTable().listed)
+        table = ProcessTable()
+        try:
+            # Had somebody else that number by now, it would be another session.
+            table.listed |= {child}
+            assert Family.look(copy(family), table) == []
+            assert [each.pid for each in family.look(ProcessTable())] == [born]
+            assert family.kill() == []
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(born, signal.SIGKILL)
+    assert family.look(ProcessTable()) == []

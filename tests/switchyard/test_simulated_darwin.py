@@ -14,20 +14,24 @@ from yardlab import Lab, connects, free_port, get, is_alive, wait_for
 from support.simulation import as_darwin
 from switchkit.platform.promises import PROMISES
 
-# A web server, and a first process whose descendant has a session of its own and heeds nothing.
-# Neither starts others: who is born while its parents are killed can get away on macOS.
-PROJECT = """
+# A web server, and a first process whose descendant has a session of its own. Both of these heed
+# nothing, and start others all the time, so that some are born while their parents are killed.
+PROJECT = '''
 [services.web]
 command = [SVC, "serve"]
 port = 0
 
 [services.deaf]
-command = ["sh", "-c", "trap '' TERM; setsid sleep 600 & exec sleep 600"]
+command = ["sh", "-c", """
+trap '' TERM
+setsid sh -c 'trap "" TERM; while :; do sleep 0.01; done' &
+while :; do sleep 0.01; done
+"""]
 stop = { grace = "200ms" }
 
 [hooks]
 pre_up = [["true"]]
-"""
+'''
 
 
 @pytest.fixture
