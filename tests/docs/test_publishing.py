@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from conformance.suite import node
+from support.elsewhere import is_for_linux
 from support.workspace import CHECKOUT, NODE_MODULES
 
 WORKFLOWS = sorted((CHECKOUT / ".github" / "workflows").glob("*.yml"))
@@ -72,6 +73,17 @@ def test_every_folder_of_tests_that_a_workflow_names_is_there() -> None:
     (path,) = WORKFLOWS
     for named in re.findall(r"\btests/[\w/]+", path.read_text()):
         assert (CHECKOUT / named).exists(), named
+
+
+def test_a_mac_collects_the_contract_and_nothing_that_needs_linux() -> None:
+    tests = CHECKOUT / "tests" / "switchkit"
+    for name, wanted in (
+        ("test_platform_contract.py", False),
+        ("test_port_rules.py", False),
+        ("test_hidden_processes.py", True),
+        ("test_folding_names.py", True),
+    ):
+        assert is_for_linux((tests / name).read_text()) == wanted, name
 
 
 def test_macos_may_fail_and_linux_may_not() -> None:
