@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from time import monotonic
 
-from switchkit.platform import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals, signal_group
 from switchkit.platform.processes import (
     SHOWS_PROCESSES,
     first_children,
@@ -124,7 +124,7 @@ class Family:
         # At once, so that whoever is born meanwhile in the leader's group gets it too.
         is_there = self._leader in self._known if SHOWS_PROCESSES else bool(living)
         has_leader = is_there and self._leader not in spared
-        grouped = has_leader and _send_to_group(self._leader, number)
+        grouped = has_leader and signal_group(self._leader, number)
         for each in living:
             if not grouped or each.group != self._leader:
                 signal_exactly(each.pid, each.began, number)
@@ -139,7 +139,7 @@ class Family:
         from signal import SIGSTOP  # noqa: PLC0415
 
         if SHOWS_PROCESSES and began(self._leader) == self._began:
-            _send_to_group(self._leader, SIGSTOP)
+            signal_group(self._leader, SIGSTOP)
 
     def kill(self, within_s: float = _KILL_S) -> list[Vitals]:
         """End every member, those that are born meanwhile included; tell who is left. Blocks.
@@ -175,14 +175,6 @@ class Family:
             wait_ended(living, until)
             living = self.look(ProcessTable())
         return (True, self.kill(kill_s)) if living else (False, [])
-
-
-def _send_to_group(leader: int, number: int) -> bool:
-    try:
-        os.killpg(leader, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def is_running(pid: int) -> bool:

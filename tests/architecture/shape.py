@@ -636,7 +636,7 @@ SYSTEM_WORDS = (
     r"/proc\b|pidfd|prlimit|memfd_create|SO_PEERCRED|LOCAL_PEERCRED|AF_NETLINK|pipe2|SOCK_NONBLOCK"
     r"|SOCK_CLOEXEC|MSG_CMSG_CLOEXEC|PR_SET_|FICLONE|fallocate|sys\.platform|os\.uname"
     # The last two mean something else on each system: an option, and numbers of errors.
-    r"|O_PATH|inotify|epoll|eventfd|waitid|\bss -|\blsof\b"
+    r"|O_PATH|killpg|inotify|epoll|eventfd|waitid|\bss -|\blsof\b"
     r"|SO_REUSEADDR|create_server|errno (?:==|!=|in|not in) \(?\d"
 )
 MAY_SAY_SYSTEM_WORDS = (

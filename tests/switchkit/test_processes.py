@@ -17,7 +17,7 @@ from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 from switchkit import exits, processes
 from switchkit.exits import has_ended, watch_exit
-from switchkit.platform import GONE, SENT, Unknown
+from switchkit.platform import GONE, SENT, Unknown, signal_group
 from switchkit.platform.processes import signal_exactly
 from switchkit.processes import (
     Family,
@@ -213,3 +213,21 @@ def test_whoever_is_born_while_its_parents_end_is_known_by_its_session() -> None
             with contextlib.suppress(ProcessLookupError):
                 os.kill(born, signal.SIGKILL)
     assert family.look(ProcessTable()) == []
+
+
+@pytest.mark.parametrize("refusal", [PermissionError, ProcessLookupError])
+def test_a_group_in_which_all_have_ended_has_got_no_signal(
+    monkeypatch: pytest.MonkeyPatch, refusal: type[OSError]
+) -> None:
+    """MacOS refuses what Linux lets pass, as long as somebody there is not reaped."""
+
+    def refuse(*_: int) -> None:
+        raise refusal(1, "refused")
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    assert not signal_group(1, signal.SIGKILL)
+    # A family goes on to each member by itself.
+    with started(SLEEP) as process:
+        family = Family(process.pid, began(process.pid))
+        assert family.kill() == []
+        assert process.wait() == -signal.SIGKILL

@@ -82,3 +82,15 @@ def checked_signal(found: Vitals | None, pid: int, began: int, number: int) -> s
     except OSError:
         return UNKNOWN if found is None else REFUSED
     return UNKNOWN if found is None else SENT
+
+
+def signal_group(leader: int, number: int) -> bool:
+    """Signal everybody in a group of processes, our own if it is 0. Says whether anybody got it.
+
+    One in which all have ended, and wait to be reaped, refuses on macOS.
+    """
+    try:
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

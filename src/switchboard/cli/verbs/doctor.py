@@ -24,6 +24,7 @@ from switchboard.cli.verbs.parts.doctor.login_shell import about_path
 from switchboard.cli.verbs.parts.doctor.notices import about_notices
 from switchboard.cli.verbs.parts.doctor.own_servers import about_open_secrets
 from switchboard.cli.verbs.parts.doctor.privacy import about_privacy
+from switchboard.cli.verbs.parts.doctor.promises import ShownPromise, shown_promises
 from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
 from switchboard.cli.verbs.parts.doctor.slow import about_calls
 from switchboard.cli.verbs.parts.doctor.surroundings import (
@@ -36,7 +37,6 @@ from switchboard.cli.verbs.parts.egress.findings import egress_findings
 from switchboard.cli.verbs.parts.hosts.here import dead_entries, idle_rules
 from switchboard.cli.verbs.parts.hosts.tool_names import unfit_names
 from switchboard.cli.verbs.parts.loading import usable_for
-from switchboard.cli.verbs.parts.promises import ShownPromise, shown_promises
 from switchboard.cli.verbs.parts.servers import program_of, target_of
 from switchboard.cli.verbs.parts.trusting.consent import check_consent
 from switchboard.config.locate import find_places

@@ -11,7 +11,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.login_table import login_rows
-from switchboard.cli.verbs.parts.promises import ShownPromise, shown_promises
+from switchboard.cli.verbs.parts.doctor.promises import ShownPromise, shown_promises
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
