@@ -214,8 +214,15 @@ def test_whoever_is_refused_in_a_crowd_tries_again_and_starts_nothing(
     assert try_lock(lock)
     refusals = [None] * 5
     reached: Any = object()
-    monkeypatch.setattr(start_daemon, "connect", lambda *_: refusals.pop() if refusals else reached)
-    monkeypatch.setattr(start_daemon, "_start", lambda *_: pytest.fail("a second daemon"))
+
+    def connect(*_: Any) -> Any:
+        return refusals.pop() if refusals else reached
+
+    def start(*_: Any) -> None:
+        pytest.fail("a second daemon")
+
+    monkeypatch.setattr(start_daemon, "connect", connect)
+    monkeypatch.setattr(start_daemon, "_start", start)
     try:
         assert start_daemon.start_daemon(places, {}) is reached
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from switchboard.hosts import leftovers
 from switchboard.hosts.leftovers import Leftover, end
-from switchkit.platform import REFUSED, UNKNOWN
+from switchkit.platform import REFUSED, UNKNOWN, Vitals
 from switchkit.processes import began
 
 
@@ -24,15 +24,22 @@ def left(process: "subprocess.Popen[bytes]") -> Leftover:
     )
 
 
+def unseen(_: object) -> list[Vitals]:
+    return []
+
+
 @pytest.mark.parametrize("told", [UNKNOWN, REFUSED])
 def test_one_that_could_not_be_signalled_has_not_ended(
     monkeypatch: pytest.MonkeyPatch, told: str
 ) -> None:
+    def telling(*_: int) -> str:
+        return told
+
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
         found = left(process)
-        monkeypatch.setattr(leftovers, "signal_exactly", lambda *_: told)
+        monkeypatch.setattr(leftovers, "signal_exactly", telling)
         # Nor is it shown to whoever looks.
-        monkeypatch.setattr(leftovers, "_living", lambda _: [])
+        monkeypatch.setattr(leftovers, "_living", unseen)
         assert not end(found)
         monkeypatch.undo()
         assert process.poll() is None

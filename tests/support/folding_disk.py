@@ -71,7 +71,7 @@ def install(root: str, put: Callable[[Any, str, Any], None] = setattr) -> None:
         put(os, name, folding(getattr(os, name), both=True))
     opening = folding(io.open)
     put(io, "open", opening)
-    real = fcntl.fcntl
+    real: Callable[..., Any] = fcntl.fcntl
 
     def control(handle: Any, number: int, argument: Any = 0) -> Any:
         if number != _GET_PATH:

@@ -130,12 +130,16 @@ def test_exactly_one_process_is_signalled(system: System) -> None:
     assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == GONE
 
 
+def unseen(_: int) -> None:
+    return None
+
+
 def test_whoever_cannot_be_told_from_another_is_not_signalled(
     system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with started() as process:
         began = system.processes.vitals(process.pid).began
-        monkeypatch.setattr(system.processes, "vitals", lambda _: None)
+        monkeypatch.setattr(system.processes, "vitals", unseen)
         assert system.processes.signal_exactly(process.pid, began, signal.SIGKILL) == UNKNOWN
         assert process.poll() is None
         process.kill()

@@ -151,11 +151,11 @@ _IS_MACOS = sys.platform == "darwin"
 
 def promises_here() -> tuple[PromiseHere, ...]:
     """Every promise as it stands on this system."""
-    found = ((each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
-    return tuple(
-        PromiseHere(each.what, standing, "" if standing == "proved" else each.less)
-        for each, standing in found
-    )
+    return tuple(_here(each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
+
+
+def _here(promise: Promise, standing: Standing) -> PromiseHere:
+    return PromiseHere(promise.what, standing, "" if standing == "proved" else promise.less)
 
 
 def promise_lines() -> list[str]:
