@@ -8,16 +8,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Whether most disks take two spellings for one name, so that names are compared without case.
-FOLDS_NAMES = sys.platform == "darwin"
+FOLDS_NAMES: bool = sys.platform == "darwin"
 
 # Where macOS lets a program in only if its user has allowed that to the app it belongs to: below a
 # home, and anywhere.
-ASKED_BELOW_HOME: "tuple[str, ...]" = ()
-ASKED_ANYWHERE: "tuple[str, ...]" = ()
+_ASKED = ("Desktop", "Documents", "Downloads", "Library/Mobile Documents")
+ASKED_BELOW_HOME: "tuple[str, ...]" = _ASKED if FOLDS_NAMES else ()
+ASKED_ANYWHERE: "tuple[str, ...]" = ("/Volumes",) if FOLDS_NAMES else ()
 
 if sys.platform == "darwin":
-    ASKED_BELOW_HOME = ("Desktop", "Documents", "Downloads", "Library/Mobile Documents")
-    ASKED_ANYWHERE = ("/Volumes",)
     from switchkit.platform.darwin.paths import spelled, true_path
 else:
     # Without links it has one spelling. Disks of Linux that fold names are rare, and not asked.
