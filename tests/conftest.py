@@ -3,13 +3,16 @@
 import faulthandler
 import json
 import signal
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
 from support.canaries import leaks_below
+from support.elsewhere import is_for_linux
 from support.measuring import measured_or_not
 from support.postgres import Cluster
 from support.relays import MARK, PAGE, RELAYED, RelayRecord, claims, is_behind
@@ -37,6 +40,12 @@ relayed = pytest.StashKey[RelayRecord]()
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[record] = Record()
     config.stash[relayed] = RelayRecord()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    if sys.platform == "linux" or not collection_path.match("test_*.py"):
+        return None
+    return is_for_linux(collection_path.read_text("utf-8")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,8 @@
 import errno
 import os
 
+from switchkit.platform.paths import true_path
+
 
 def search_path(path: str, apart_from: str = "") -> str:
     """The folders of a search path that count, in their order.
@@ -22,7 +24,7 @@ def lies_in(path: str, folder: str) -> bool:
     """Whether a path is a real folder or lies in it, as it is written or where it leads."""
     return any(
         found == folder or found.startswith(folder.rstrip(os.sep) + os.sep)
-        for found in (os.path.normpath(path), os.path.realpath(path))
+        for found in (os.path.normpath(path), true_path(path))
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from select import POLLIN, poll
 from time import monotonic
 
+from switchkit.platform import signal_group
 from switchkit.platform.light import inheritable_files
 from switchkit.platform.processes import SHOWS_PROCESSES, adopt_orphans, signal_exactly
 from switchkit.processes import ProcessTable
@@ -181,7 +182,7 @@ def _started(wanted: _Orders) -> int:
 def _send(number: int) -> None:
     """Signal everybody below us."""
     if not SHOWS_PROCESSES:
-        os.killpg(0, number)
+        signal_group(0, number)
         return
     own = os.getpid()
     table = ProcessTable()

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from time import monotonic
 
-from switchkit.platform import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals, signal_group
 from switchkit.platform.processes import (
     SHOWS_PROCESSES,
     first_children,
@@ -64,6 +64,9 @@ class Family:
         self._began = began
         self._mark = b"\0" + mark + b"\0" if mark else b""
         self._known = {leader: began, **(kin or {})}
+        # The sessions that members had at the last look. While one has members nobody else gets
+        # its number, so whoever is in it is ours even if all whom we know there have ended since.
+        self._sessions: frozenset[int] = frozenset()
 
     @property
     def members(self) -> frozenset[int]:
@@ -90,6 +93,7 @@ class Family:
             if leader not in table.listed:
                 # Nobody gets the number of a leader while its session has members.
                 ours.add(leader)
+        ours |= {each for each in self._sessions if each not in table.listed}
         found = [*known, *(pid for session in ours for pid in table.by_session.get(session, ()))]
         while found:
             pid = found.pop()
@@ -100,7 +104,12 @@ class Family:
                 ours.add(process.session)
                 found += table.by_session[process.session]
         self._known = known
-        return [table.processes[pid] for pid in known if not table.processes[pid].is_dead]
+        living = [table.processes[pid] for pid in known if not table.processes[pid].is_dead]
+        # Of a marked one only those that a member has begun: it may have joined a stranger's.
+        self._sessions = frozenset(
+            each.session for each in living if not self._mark or each.session in known
+        )
+        return living
 
     def _marked(self, table: ProcessTable, known: dict[int, int]) -> "Iterable[tuple[int, int]]":
         for pid, process in table.processes.items():
@@ -115,7 +124,7 @@ class Family:
         # At once, so that whoever is born meanwhile in the leader's group gets it too.
         is_there = self._leader in self._known if SHOWS_PROCESSES else bool(living)
         has_leader = is_there and self._leader not in spared
-        grouped = has_leader and _send_to_group(self._leader, number)
+        grouped = has_leader and signal_group(self._leader, number)
         for each in living:
             if not grouped or each.group != self._leader:
                 signal_exactly(each.pid, each.began, number)
@@ -130,7 +139,7 @@ class Family:
         from signal import SIGSTOP  # noqa: PLC0415
 
         if SHOWS_PROCESSES and began(self._leader) == self._began:
-            _send_to_group(self._leader, SIGSTOP)
+            signal_group(self._leader, SIGSTOP)
 
     def kill(self, within_s: float = _KILL_S) -> list[Vitals]:
         """End every member, those that are born meanwhile included; tell who is left. Blocks.
@@ -166,14 +175,6 @@ class Family:
             wait_ended(living, until)
             living = self.look(ProcessTable())
         return (True, self.kill(kill_s)) if living else (False, [])
-
-
-def _send_to_group(leader: int, number: int) -> bool:
-    try:
-        os.killpg(leader, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def is_running(pid: int) -> bool:

@@ -17,10 +17,13 @@ from typing import Self
 
 from switchkit.files import check_private_folder, make_private_folder
 from switchkit.locks import is_locked, open_lock, try_lock
+from switchkit.platform.paths import true_path
 
 # The same for every window of a user, whichever program and home it has.
 _FOLDER = "/tmp"  # noqa: S108 - the folder in it is ours alone, or not used
 _PAUSE_S = 0.02
+# What cleans temporary folders takes files that nobody has used for days.
+_KEPT_S = 3600
 
 
 class Leaving(Exception):
@@ -35,6 +38,8 @@ class Tenancy:
         place = _place(folder)
         make_private_folder(os.path.dirname(place))
         self._handle = open_lock(f"{place}.tenants")
+        self._used_at = time.monotonic()
+        os.utime(self._handle)
         try:
             flock(self._handle, LOCK_SH | LOCK_NB)
         except BlockingIOError:
@@ -43,6 +48,12 @@ class Tenancy:
         if is_leaving(folder):
             self.close()
             raise Leaving
+
+    def keep(self) -> None:
+        """Say now and then that it is still held: a lock that was cleaned away holds nobody off."""
+        if self._handle >= 0 and time.monotonic() - self._used_at >= _KEPT_S:
+            self._used_at = time.monotonic()
+            os.utime(self._handle)
 
     def close(self) -> None:
         """Let go."""
@@ -96,5 +107,5 @@ class Removal:
 
 def _place(folder: str) -> str:
     """Where the locks of a folder are, by its real path."""
-    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    name = sha256(os.fsencode(true_path(folder))).hexdigest()[:32]
     return os.path.join(_FOLDER, f"switchkit-trees-{os.getuid()}", name)

@@ -642,13 +642,21 @@ SYSTEM_WORDS = (
     r"/proc\b|pidfd|prlimit|memfd_create|SO_PEERCRED|LOCAL_PEERCRED|AF_NETLINK|pipe2|SOCK_NONBLOCK"
     r"|SOCK_CLOEXEC|MSG_CMSG_CLOEXEC|PR_SET_|FICLONE|fallocate|sys\.platform|os\.uname"
     # The last two mean something else on each system: an option, and numbers of errors.
-    r"|O_PATH|inotify|epoll|eventfd|waitid|\bss -|\blsof\b"
+    r"|O_PATH|killpg|inotify|epoll|eventfd|waitid|\bss -|\blsof\b"
     r"|SO_REUSEADDR|create_server|errno (?:==|!=|in|not in) \(?\d"
 )
 MAY_SAY_SYSTEM_WORDS = (
     Allowance("switchkit/platform/*", set(), "it is the only place that knows the system"),
     Allowance("switchboard/sandbox/*", set(), "it lists what a sandbox shows and refuses"),
     Allowance("switchboard/cli/crash.py", set(), "a report of a crash names the system"),
+)
+# What leaves the letters of a path as they were given, which macOS takes for others too.
+PATH_WORDS = r"os\.path\.realpath|(?<!__file__\))\.resolve\(\)"
+MAY_SAY_PATH_WORDS = (
+    Allowance("switchkit/platform/*", set(), "it makes the one true spelling from them"),
+    Allowance("switchboard/sandbox/landlock/*", set(), "Linux alone has it"),
+    Allowance("switchboard/sandbox/bubblewrap.py", set(), "as above"),
+    Allowance("switchboard/sandbox/outlets.py", set(), "as above"),
 )
 # The shim and the reaper start in a blink, so what they stand on loads none of these.
 LIGHT = (
@@ -659,6 +667,7 @@ LIGHT = (
     *(
         "switchkit/platform/__init__.py",
         "switchkit/platform/light.py",
+        "switchkit/platform/paths.py",
     ),
     *("switchkit/platform/processes.py", "switchkit/platform/linux/processes.py"),
 )

@@ -61,6 +61,7 @@ def test_the_shim_knows_the_standard_library_alone() -> None:
         "switchkit",
         *(f"switchkit.{name}" for name in ("files", "platform", "sockets")),
         "switchkit.platform.light",
+        "switchkit.platform.paths",
     }
     assert {name.partition(".")[0] for name in loaded - ours - kit} <= sys.stdlib_module_names
     assert loaded & {"ctypes", "fcntl", "select", "signal", "socket", "typing"} == set()

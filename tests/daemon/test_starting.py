@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -25,6 +25,9 @@ from support.daemons import (
 from support.mcp_stdio import talking_to, text_of
 from support.processes import alive, mentioning, until_gone, until_true
 from support.workspace import Workspace, child_command
+from switchboard.shim import start_daemon
+from switchkit.locks import open_lock, try_lock
+from switchkit.platform.streams import stream_of
 
 
 def daemons(workspace: Workspace) -> list[int]:
@@ -167,6 +170,73 @@ async def test_a_path_too_long_for_a_socket_has_a_short_one(tmp_path: Path) -> N
             assert status(workspace) is not None
     finally:
         workspace.stop_daemon()
+
+
+def clean(folder: Path, stem: str) -> None:
+    """Remove what a cleaner does: neither sockets, nor folders that are not empty."""
+    for each in folder.glob(f"{stem}*"):
+        if each.is_file():
+            each.unlink()
+
+
+async def test_a_cleaner_of_temporary_folders_makes_no_room_for_a_second_daemon(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(tmp_path / ("long" * 30), daemon=True)
+    workspace.echo_child()
+    places = workspace.daemon_places
+    assert not Path(places.socket).is_relative_to(workspace.home)
+    try:
+        async with shim(workspace):
+            clean(Path(places.folder), Path(places.socket).stem)
+            done = await asyncio.to_thread(
+                subprocess.run,
+                workspace.command("daemon", "run"),
+                env=workspace.env,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert "is running already" in done.stderr
+            assert len(daemons(workspace)) == 1
+    finally:
+        workspace.stop_daemon()
+
+
+def test_whoever_is_refused_in_a_crowd_tries_again_and_starts_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MacOS refuses where 128 wait, with the same word as where nobody listens."""
+    places = workspace.daemon_places
+    make_run_folder(workspace)
+    lock = open_lock(places.life_lock)
+    assert try_lock(lock)
+    refusals = [None] * 5
+    reached: Any = object()
+
+    def connect(*_: Any) -> Any:
+        return refusals.pop() if refusals else reached
+
+    def start(*_: Any) -> None:
+        pytest.fail("a second daemon")
+
+    monkeypatch.setattr(start_daemon, "connect", connect)
+    monkeypatch.setattr(start_daemon, "_start", start)
+    try:
+        assert start_daemon.start_daemon(places, {}) is reached
+    finally:
+        os.close(lock)
+
+
+async def test_a_shim_keeps_open_what_it_has_handed_over(workspace: Workspace) -> None:
+    """On macOS a descriptor that is closed while it travels can be lost."""
+    async with shim(workspace) as client:
+        await client.tools()
+        assert daemon_pid(workspace)
+        held = {stream_of(daemon_pid(workspace), number) for number in range(256)}
+        for number in (0, 1):
+            assert stream_of(client.pid, number) in held - {""}
 
 
 async def test_windows_with_different_temporary_folders_find_the_same_daemon(

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,41 @@ echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"""
     assert f"`{name} = {value}`" in found.why
     assert f"sudo sysctl -w {name.rpartition('.')[0]}" in found.fix
     assert command in found.fix
+    # What opens it to every program of the machine comes last.
+    assert found.fix.startswith("allow it to bubblewrap alone") == ("apparmor" in name)
+
+
+def test_a_kernel_that_allows_no_user_namespaces_is_told() -> None:
+    """In one whose own limit is none, as a hardened machine or container has it."""
+    script = (
+        "import os\nfrom switchboard.sandbox.probe import Probe\n"
+        "print(Probe(owner=os.stat('/usr/bin/bwrap').st_uid).look())\n"
+    )
+    none = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
+    hardened = ("unshare", "--user", "--map-root-user", "sh", "-c", none, "sh")
+    done = subprocess.run(
+        [*hardened, sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.startswith("Unusable(")
+    assert "`user.max_user_namespaces = 0`" in done.stdout
+
+
+def test_a_kernel_that_does_not_tell_our_own_namespaces_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hidden(path: str) -> str:
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    probe = Probe()
+    assert isinstance(probe.look(), Bubblewrap)
+    monkeypatch.setattr(os, "readlink", hidden)
+    found = Probe().look()
+    assert isinstance(found, Unusable)
+    assert "does not tell our own" in found.why
 
 
 def test_one_that_others_may_write_is_not_used(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ The bytes of these tests are made from the headers. None was recorded on a Mac.
 """
 
 import ctypes
-import fcntl
 import os
 import struct
 import sys
@@ -16,8 +15,8 @@ from typing import Any
 import pytest
 
 from support import darwin_structs as structs
-from switchkit.platform import Unknown
-from switchkit.platform.darwin import calls, files, layouts, ports, processes, streams
+from switchkit.platform import UNKNOWN, Unknown
+from switchkit.platform.darwin import calls, layouts, ports, processes, streams
 
 SOCKET = structs.SocketFile
 TCP = SOCKET.tcp.offset
@@ -190,7 +189,7 @@ def test_what_is_refused_is_unknown_and_nobody_is_signalled(
     monkeypatch.setattr(calls, "exit_events", refusing(22))
     assert processes.vitals(os.getpid()) is None
     assert processes.pids() == []
-    assert not processes.signal_exactly(os.getpid(), 0, 9)
+    assert processes.signal_exactly(os.getpid(), 0, 9) == UNKNOWN
     for ask in (processes.boot, ports.listening):
         with pytest.raises(Unknown):
             ask()
@@ -199,29 +198,6 @@ def test_what_is_refused_is_unknown_and_nobody_is_signalled(
             ask_of(os.getpid())
     with pytest.raises(Unknown):
         streams.unread_bytes(0)
-
-
-def test_a_path_is_spelled_as_the_disk_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a disk that takes `Work` for `work`, by a double of the one call that tells."""
-    (tmp_path / "work").mkdir()
-    real_open = os.open
-
-    def folding_open(path: str, flags: int, *rest: int) -> int:
-        assert flags & layouts.OPEN_FOR_EVENTS
-        return real_open(path.replace("/Work", "/work"), os.O_RDONLY, *rest)
-
-    def get_path(handle: int, number: int, room: bytes) -> bytes:
-        assert number == layouts.GET_PATH
-        found = os.fsencode(Path(f"/proc/self/fd/{handle}").readlink())
-        return found.ljust(len(room), b"\0")
-
-    monkeypatch.setattr(os, "open", folding_open)
-    monkeypatch.setattr(fcntl, "fcntl", get_path)
-    wanted = str(tmp_path.resolve() / "work")
-    assert files.true_path(str(tmp_path / "Work")) == wanted
-    assert files.true_path(str(tmp_path / "Work" / "New" / "x")) == f"{wanted}/New/x"
 
 
 def test_no_function_with_varying_arguments_is_called() -> None:

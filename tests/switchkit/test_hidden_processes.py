@@ -203,7 +203,7 @@ def test_exactly_one_is_signalled_without_a_handle_of_the_kernel(lacking: str) -
             timeout=60,
             check=True,
         )
-        assert done.stdout == "False\nTrue True\n"
+        assert done.stdout == "gone\nsent True\n"
         assert process.wait() == -signal.SIGKILL
 
 

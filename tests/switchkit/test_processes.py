@@ -1,5 +1,6 @@
 """A family is ended whole and nobody else is touched; what cannot be known is said to be so."""
 
+import contextlib
 import os
 import select
 import signal
@@ -7,15 +8,16 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from copy import copy
 
 import pytest
 
-from support.processes import alive, wait_until_gone
+from support.processes import alive, wait_until_gone, wait_until_true
 from switchboard.approvals.approver import Approver
 from switchboard.core.faults import Fault
 from switchkit import exits, processes
 from switchkit.exits import has_ended, watch_exit
-from switchkit.platform import Unknown
+from switchkit.platform import GONE, SENT, Unknown, signal_group
 from switchkit.platform.processes import signal_exactly
 from switchkit.processes import (
     Family,
@@ -93,9 +95,9 @@ def test_a_number_that_means_another_process_now_is_not_signalled() -> None:
     with started(SLEEP) as process:
         stale = Family(process.pid, began(process.pid) - 1, b"MARK=none")
         assert stale.stop(signal.SIGKILL, 1, 1) == (False, [])
-        assert not signal_exactly(process.pid, began(process.pid) - 1, signal.SIGKILL)
+        assert signal_exactly(process.pid, began(process.pid) - 1, signal.SIGKILL) == GONE
         assert alive(process.pid)
-        assert signal_exactly(process.pid, began(process.pid), signal.SIGKILL)
+        assert signal_exactly(process.pid, began(process.pid), signal.SIGKILL) == SENT
         assert process.wait() == -signal.SIGKILL
 
 
@@ -160,3 +162,72 @@ def test_where_nobody_is_shown_nobody_approves(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(Fault) as refused:
         Approver.of_this_process().check_clients([(os.getpid() + 1, 1)])
     assert refused.value.reason == "approver-unknown"
+
+
+# A leader with a child that has a session of its own. At a word the child has another born, and
+# both end: nobody is left who was seen before.
+BORN_LATE = """
+import os, sys
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    os.setsid()
+    print(os.getpid(), flush=True)
+    os.read(told, 1)
+    born = os.fork()
+    if born == 0:
+        print(os.getpid(), flush=True)
+        os.execvp("sleep", ["sleep", "600"])
+    os._exit(0)
+sys.stdin.read(1)
+os.write(tell, b"x")
+os.waitpid(child, 0)
+"""
+
+
+def test_whoever_is_born_while_its_parents_end_is_known_by_its_session() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", BORN_LATE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        family = Family(process.pid, began(process.pid))
+        assert {each.pid for each in family.look(ProcessTable())} == {process.pid, child}
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        born = int(process.stdout.readline())
+        process.wait()
+        wait_until_true(lambda: child not in ProcessTable().listed)
+        table = ProcessTable()
+        try:
+            # Had somebody else that number by now, it would be another session.
+            table.listed |= {child}
+            assert Family.look(copy(family), table) == []
+            assert [each.pid for each in family.look(ProcessTable())] == [born]
+            assert family.kill() == []
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(born, signal.SIGKILL)
+    assert family.look(ProcessTable()) == []
+
+
+@pytest.mark.parametrize("refusal", [PermissionError, ProcessLookupError])
+def test_a_group_in_which_all_have_ended_has_got_no_signal(
+    monkeypatch: pytest.MonkeyPatch, refusal: type[OSError]
+) -> None:
+    """MacOS refuses what Linux lets pass, as long as somebody there is not reaped."""
+
+    def refuse(*_: int) -> None:
+        raise refusal(1, "refused")
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    assert not signal_group(1, signal.SIGKILL)
+    # A family goes on to each member by itself.
+    with started(SLEEP) as process:
+        family = Family(process.pid, began(process.pid))
+        assert family.kill() == []
+        assert process.wait() == -signal.SIGKILL

@@ -1,5 +1,6 @@
 """Folders that go away: tenants let go first, and nobody comes in meanwhile."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.processes import PATIENCE
+from switchkit import tenancy
 from switchkit.tenancy import Leaving, Removal, Tenancy, is_leaving
 
 _REMOVE = """
@@ -103,3 +105,26 @@ def test_one_of_two_removals_at_a_time(tmp_path: Path) -> None:
     with Removal(str(tmp_path)) as one, Removal(str(tmp_path)) as two:
         assert one.vacated(0.0)
         assert not two.vacated(0.0)
+
+
+def test_a_tenant_uses_its_lock_so_that_nobody_cleans_it_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenancy, "_FOLDER", str(tmp_path))
+    tenant = Tenancy(str(tmp_path))
+    (lock,) = tmp_path.rglob("*.tenants")
+
+    def age_s() -> float:
+        return time.time() - lock.stat().st_mtime
+
+    os.utime(lock, (0, 0))
+    tenant.keep()
+    assert age_s() > 3600
+    monkeypatch.setattr(tenancy, "_KEPT_S", 0)
+    tenant.keep()
+    assert age_s() < 60
+    os.utime(lock, (0, 0))
+    Tenancy(str(tmp_path)).close()
+    assert age_s() < 60
+    tenant.close()
+    tenant.keep()

@@ -9,9 +9,11 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 from yardlab import Lab, connects, get, is_alive, processes, wait_for
 
 from support.measuring import unmeasured
+from switchyard.supervisor.login import login_environment
 
 SERVE = '[services.web]\ncommand = [SVC, "serve"]\nport = 0\n'
 
@@ -229,6 +231,31 @@ def test_the_login_shell_can_lend_its_variables(lab: Lab) -> None:
         capture_output=True,
     )
     assert lab.json("env", "a")["env"]["FROM_LOGIN"] == "yes"
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash", "odd"])
+def test_only_variables_are_taken_from_a_login_shell_and_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    """What a profile prints is none, and what it sets for a person at a terminal is one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("LC_ALL", raising=False)
+    setup = "printf 'PRINTED=1\\0'; export FROM_LOGIN='two\nlines'\n"
+    for name in (".profile", ".bash_profile"):
+        (tmp_path / name).write_text(setup)
+    (tmp_path / ".bashrc").write_text("export FROM_PERSON=1; echo PRINTED=2\n")
+    (tmp_path / ".bash_profile").write_text(f"{setup}. ~/.bashrc\n")
+    if shell == "odd":
+        # One that takes no more words than it needs.
+        odd = tmp_path / "odd"
+        odd.write_text('#!/bin/sh\n[ "$2" = -c ] || exit 9\nexec /bin/sh -l -c "$3"\n')
+        odd.chmod(0o755)
+        shell = str(odd)
+    found = login_environment({"SHELL": shell, "GIVEN": "1"})
+    assert found["FROM_LOGIN"] == "two\nlines"
+    assert found["GIVEN"] == "1"
+    assert "PRINTED" not in found
+    assert ("FROM_PERSON" in found) == (shell == "/bin/bash")
 
 
 def test_a_full_log_is_put_aside_before_the_next_run(lab: Lab) -> None:

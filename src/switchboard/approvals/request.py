@@ -35,6 +35,7 @@ from switchboard.core.privacy.secrets import NO_SECRETS, Redact
 from switchboard.core.questions import Extent, Facts, Question, Risk
 from switchboard.core.sessions import Session
 from switchboard.core.text.strict import canonical, read_strictly
+from switchkit.platform.paths import true_path
 from switchkit.processes import living
 
 # What a call would run, looked at now; nothing when no code runs but our own.
@@ -190,12 +191,12 @@ class ApprovalRequests:
             launch,
             session=bound_session(call.session),
             principal=self._principal,
-            cwd=os.path.realpath(launch.cwd),
+            cwd=true_path(launch.cwd),
         )
 
     def _bind(self, call: Call, launch: Launch, frozen: bytes) -> _Bound:
         arguments = read_strictly(frozen)
-        cwd = os.path.realpath(launch.cwd)
+        cwd = true_path(launch.cwd)
         links = links_in(arguments, cwd)
         digest = call_digest(
             launch,

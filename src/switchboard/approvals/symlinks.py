@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from switchboard.core.text.strict import Number
+from switchkit.platform.paths import true_path
 
 # The kernel takes no longer one.
 _MAX_PATH = 4_096
@@ -34,7 +35,7 @@ def links_in(arguments: Any, cwd: str) -> dict[str, str]:
         named = os.path.join(cwd, path)
         try:
             # As it is written: `link/..` is the folder above what the link leads to.
-            real = os.path.realpath(named)
+            real = true_path(named)
         except OSError:
             continue
         if real != os.path.normpath(named):
@@ -48,7 +49,7 @@ def outside(arguments: Any, cwd: str, workspace: str) -> tuple[str, ...]:
     One that begins at the root is a path if something of its first name is there: `/repos/x` may
     be anything.
     """
-    within = tuple(f"{os.path.realpath(each)}/" for each in (cwd, workspace) if each)
+    within = tuple(f"{true_path(each)}/" for each in (cwd, workspace) if each)
     found: dict[str, None] = {}
     for count, text in enumerate(_texts(arguments)):
         path = text.removeprefix(_FILE_URL)

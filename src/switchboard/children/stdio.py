@@ -137,8 +137,9 @@ class StdioLink:
     async def _end(self) -> None:
         if self.start_watch is not None:
             self.start_watch.close()
-        await self.peer.aclose()
-        await stop(self._running, close_input=self._pipe.close)
+        # The peer closes the input, by which a process may end at once and leave others behind: so
+        # not before it was looked whom it has started.
+        await stop(self._running, close_input=self.peer.aclose)
         self._pipe.abort(Loss(message="closed"))
         if self.container is not None:
             await self.container.remove()

@@ -12,6 +12,7 @@ from switchboard.config.key_positions import KeyPath, Spot, Spots, dotted, spot_
 from switchboard.config.problems import Problem, Severity
 from switchboard.core.origins import Origin, Scope
 from switchkit.files import open_beneath
+from switchkit.platform.paths import true_path
 
 MAX_BYTES = 1 << 20
 # Of a file that somebody else may have written: it is read whenever a window opens its folder.
@@ -67,7 +68,7 @@ def read_text(
     opened = path
     if within:
         try:
-            opened = os.path.realpath(path)
+            opened = true_path(path)
         except OSError as refused:
             # Somebody takes away what it was about to follow.
             problems.append(_unreadable(path, refused))

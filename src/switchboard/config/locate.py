@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
+from switchkit.platform.paths import true_path
 
 FileKind = Literal["toml", "foreign_toml", "sidecar", "suites", "child", "given"]
 
@@ -43,7 +44,7 @@ def find_places(
     # An absolute home only: `~` must mean the same from every directory.
     user_home = os.path.abspath(user_home)
     where = workspace or environ.get(WORKSPACE_VARIABLE) or os.getcwd()
-    where = os.path.realpath(expand_user(where, user_home))
+    where = true_path(expand_user(where, user_home))
     if not os.path.isdir(where):
         problems.append(
             Problem(
@@ -97,8 +98,8 @@ def workspace_files(places: Places) -> tuple[File, ...]:
     )
     # Started in `$HOME`, `~/.switchboard` is the home, and must not be read a second time as a
     # workspace that nobody trusts.
-    homes = {os.path.realpath(places.home), os.path.realpath(places.agh_home)}
-    foreign = {folder for folder in (own, agh, workspace) if os.path.realpath(folder) not in homes}
+    homes = {true_path(places.home), true_path(places.agh_home)}
+    foreign = {folder for folder in (own, agh, workspace) if true_path(folder) not in homes}
     return tuple(
         File(kind=kind, path=join(folder, name), scope=Scope.WORKSPACE, within=workspace)
         for kind, folder, name in kinds

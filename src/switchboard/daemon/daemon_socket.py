@@ -15,6 +15,7 @@ from switchkit.files import NotPrivate, make_private_folder
 from switchkit.locks import open_lock, try_lock
 from switchkit.sockets import bind, check_peer, is_abandoned
 
+# macOS lets 128 wait and refuses the next: whoever is refused while a daemon lives tries again.
 _BACKLOG = 1024
 # How long nobody is let in after no more files could be opened. The loop would else be told of the
 # same waiting client over and over.
@@ -31,14 +32,15 @@ class DaemonSocket:
         """Raises a fault when another daemon listens, or the folder is not ours alone."""
         self._places = places
         try:
-            make_private_folder(places.folder)
+            for folder in places.folders:
+                make_private_folder(folder)
         except NotPrivate as error:
             raise Fault(FaultCode.PERMISSION_DENIED, "socket-not-private", str(error)) from None
         except OSError as error:
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "home-not-writable",
-                f"`{places.folder}` cannot be made ({error.strerror})",
+                f"`{error.filename or places.folder}` cannot be made ({error.strerror})",
                 hint="choose another home with `--home` or `SWITCHBOARD_HOME`",
             ) from None
         self._lock = open_lock(places.life_lock)

@@ -1,9 +1,9 @@
 """The certificates that a person's programs believe, read for a process that cannot."""
 
-import os
 import re
 
 from switchkit.files import open_plain
+from switchkit.platform.paths import true_path
 
 # As many as come with systems, several times over.
 _MOST_BYTES = 4 << 20
@@ -18,7 +18,7 @@ def certificates_in(path: str) -> bytes:
     Nothing where it has none, or cannot be read.
     """
     try:
-        with open(os.path.realpath(path), "rb", opener=open_plain) as file:
+        with open(true_path(path), "rb", opener=open_plain) as file:
             found = file.read(_MOST_BYTES)
     except (OSError, ValueError):
         return b""

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from switchboard.children.http.proxy import PROXY_NAMES
 from switchboard.egress.variables import AUTHORITY_NAMES
+from switchkit.platform.paths import true_path
 
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -41,8 +42,8 @@ def session_variables(
     proxies = _only(written, PROXY_NAMES)
     heeded = {**environ, **proxies, **_only(written, _AUTHORITIES)}
     left_out = ""
-    folders = [os.path.realpath(each) for each in workspaces if each]
-    user_home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    folders = [true_path(each) for each in workspaces if each]
+    user_home = true_path(environ.get("HOME") or os.path.expanduser("~"))
     for name in _AUTHORITIES:
         value = heeded.get(name)
         if value and name not in written and _is_inside(value, folders, user_home):
@@ -67,7 +68,7 @@ def _only(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 def _is_inside(path: str, folders: Iterable[str], user_home: str) -> bool:
     """Whether a path lies in one of the folders, by its name or by where it leads."""
-    places = {os.path.abspath(path), os.path.realpath(path)}
+    places = {os.path.abspath(path), true_path(path)}
     for folder in folders:
         # Whoever works in their home as a whole has no repository there.
         if f"{user_home}/".startswith(f"{folder.rstrip('/')}/"):

@@ -22,6 +22,7 @@ from switchboard.hosts.record import (
 )
 from switchboard.hosts.taken_out import is_bare, without_ours
 from switchkit.files import make_folder, replace_file, sync_folder
+from switchkit.platform.paths import true_path
 
 # Our own files in the record, which are written before those of any host.
 OURS = "switchboard"
@@ -116,7 +117,7 @@ def _taken_back(record: HostRecord, written: Written) -> tuple[Literal["whole", 
         left = record.left(written)
         if not _take_back(written, place.target, original, left):
             how = "parts"
-        there = os.path.realpath(place.path)
+        there = true_path(place.path)
         # A host that replaces a link by a file has our part in both. A link that leads elsewhere by
         # now leads to a file that we have not written.
         is_replaced = there != place.target and not os.path.islink(place.path)
@@ -173,7 +174,7 @@ def _words(refused: OSError) -> str:
 
 def _enter(change: FileChange) -> None:
     place = change.place
-    if os.path.realpath(place.path) != place.target:
+    if true_path(place.path) != place.target:
         raise _Refused("it leads elsewhere than when it was read; run this again")
     _write(place, place.target, change.before, change.after)
 

@@ -16,6 +16,7 @@ from switchboard.hosts.host import Host, ServersFile
 from switchboard.hosts.places import HostRoots
 from switchboard.hosts.plain_file import read_plain
 from switchboard.hosts.spelled import ForeignServer, read_server
+from switchkit.platform.paths import true_path
 
 
 class FoundHostFile(Struct, frozen=True, kw_only=True):
@@ -121,7 +122,7 @@ def _shape_version(found: FoundHost) -> str:
 
 def _read(host: Host, file: ServersFile, places: HostRoots) -> FoundHostFile:
     path = places.path_of(file)
-    found = FoundHostFile(host=host, file=file, path=path, target=os.path.realpath(path))
+    found = FoundHostFile(host=host, file=file, path=path, target=true_path(path))
     raw: bytes | None = None
     try:
         raw = read_plain(found.target)

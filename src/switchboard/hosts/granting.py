@@ -1,6 +1,5 @@
 """What tells a host not to ask about us, as changes of its files."""
 
-import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, cast
@@ -11,6 +10,7 @@ from switchboard.hosts.edits.trees import value_at
 from switchboard.hosts.host import Host, HostGrant, ServersFile
 from switchboard.hosts.places import HostRoots
 from switchboard.hosts.plain_file import read_plain
+from switchkit.platform.paths import true_path
 
 _TOOL = "{tool}"
 _ASK = "ask"
@@ -63,7 +63,7 @@ def changes_beside(
             continue
         file = ServersFile(path=path, form=grants[0].form, servers=())
         where = places.path_of(file)
-        target = os.path.realpath(where)
+        target = true_path(where)
         place = Placed(host=host.id, path=where, target=target, form=file.form, servers=())
         yield changed(place, read_plain(target), {}, granted=granted)
 

@@ -16,7 +16,7 @@ from signal import SIGKILL, SIGTERM
 from msgspec import Struct
 
 from switchkit.exits import wait_ended
-from switchkit.platform import Vitals
+from switchkit.platform import GONE, SENT, Vitals
 from switchkit.platform.facts import (
     age_s,
     command_words,
@@ -26,6 +26,7 @@ from switchkit.platform.facts import (
     user_of,
     working_folder,
 )
+from switchkit.platform.paths import true_path
 from switchkit.platform.ports import open_ports
 from switchkit.platform.processes import signal_exactly
 from switchkit.platform.streams import is_input_over, stream_of, streams_of
@@ -110,11 +111,15 @@ def running_bytes(lines: Iterable[LaunchLine]) -> tuple[int, int]:
 
 
 def end(leftover: Leftover) -> bool:
-    """End a server and all below it, each only if it is still the one that was seen."""
+    """End a server and all below it, each only if it is still the one that was seen.
+
+    Says whether all of them have ended, which nobody can of one that is not shown.
+    """
     everyone = ((leftover.pid, leftover.began), *leftover.below)
     for number in (SIGTERM, SIGKILL):
-        for pid, began in everyone:
-            signal_exactly(pid, began, number)
+        told = {signal_exactly(pid, began, number) for pid, began in everyone}
+        if not told <= {SENT, GONE}:
+            return False
         wait_ended(_living(everyone), time.monotonic() + _GRACE_S)
         if not _living(everyone):
             return True
@@ -201,7 +206,7 @@ def launch_meaning(words: Sequence[str], folder: str) -> tuple[str, ...]:
             return (os.path.basename(_VERSION.sub("", word)), *rest)
         whole = os.path.join(folder, word)
         # A relative path means another file in each folder.
-        return (os.path.realpath(whole), *rest) if os.path.isabs(whole) else ()
+        return (true_path(whole), *rest) if os.path.isabs(whole) else ()
     return ()
 
 

@@ -4,6 +4,8 @@
 
 import os
 
+from switchkit.platform.paths import true_path
+
 # macOS takes 104 bytes with the final zero, Linux four more.
 _MAX_SOCKET_BYTES = 103
 # The longest name of a socket: no process has a larger number.
@@ -21,20 +23,23 @@ MAX_LOG_BYTES = 8 * 1024 * 1024
 class DaemonPlaces:
     """The files of one home's daemon."""
 
-    __slots__ = ("_stem", "folder", "home", "life_lock", "log", "socket", "start_lock")
+    __slots__ = ("_stem", "folder", "folders", "home", "life_lock", "log", "socket", "start_lock")
 
     def __init__(self, home: str) -> None:
         self.home = home
-        folder = os.path.join(home, "run")
+        folder = own = os.path.join(home, "run")
         self._stem = "daemon"
         if len(os.fsencode(os.path.join(folder, _LONGEST_NAME))) > _MAX_SOCKET_BYTES:
             folder = os.path.join(_SHORT_FOLDER, f"switchboard-{os.getuid()}")
             self._stem = _digest(home)
         self.folder = folder
+        # Each is of this user alone, and has to be made.
+        self.folders = (folder,) if folder == own else (own, folder)
         self.socket = os.path.join(folder, f"{self._stem}{_SUFFIX}")
-        # Held while a daemon is being started, and for as long as a daemon takes clients.
-        self.start_lock = os.path.join(folder, f"{self._stem}.start")
-        self.life_lock = os.path.join(folder, f"{self._stem}.lock")
+        # Held while a daemon is being started, and for as long as a daemon takes clients. In the
+        # home in any case: what cleans temporary folders spares sockets, and takes old files.
+        self.start_lock = os.path.join(own, "daemon.start")
+        self.life_lock = os.path.join(own, "daemon.lock")
         self.log = os.path.join(home, "logs", "daemon.log")
 
     def side_socket(self, pid: int) -> str:
@@ -74,7 +79,7 @@ def home_from(environ: "dict[str, str]", home: str = "") -> str:
     if chosen == "~" or chosen.startswith("~/"):
         chosen = user_home + chosen[1:]
     # Through links: whichever way a window came to its home, it is the same one.
-    return os.path.realpath(chosen)
+    return true_path(chosen)
 
 
 def _digest(text: str) -> str:

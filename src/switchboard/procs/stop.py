@@ -3,16 +3,18 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from switchboard.procs.spawn import Running
 
+# At once, or after what is left to say.
+CloseInput = Callable[[], Awaitable[None] | None]
 CLOSE_GRACE_S = 1.0
 TERM_GRACE_S = 2.0
 
 
 async def stop(
-    running: Running, *, close_input: Callable[[], None], close_grace_s: float = CLOSE_GRACE_S
+    running: Running, *, close_input: CloseInput, close_grace_s: float = CLOSE_GRACE_S
 ) -> int:
     """End a process and everything it started; return its exit status.
 
@@ -21,9 +23,10 @@ async def stop(
     return await asyncio.shield(asyncio.ensure_future(_stop(running, close_input, close_grace_s)))
 
 
-async def _stop(running: Running, close_input: Callable[[], None], close_grace_s: float) -> int:
+async def _stop(running: Running, close_input: CloseInput, close_grace_s: float) -> int:
     await running.look()
-    close_input()
+    if (closing := close_input()) is not None:
+        await closing
     if not await _exits(running, close_grace_s):
         await running.signal(signal.SIGTERM)
         if not await _exits(running, TERM_GRACE_S):

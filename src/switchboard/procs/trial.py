@@ -1,11 +1,12 @@
 """A short run of a program whose answer is waited for. Blocks, and no longer than it is told."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+
+from switchkit.platform import signal_group
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -38,7 +39,7 @@ def trial(
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             # It leads a session of its own: what it has started ends with it.
-            os.killpg(process.pid, signal.SIGKILL)
+            signal_group(process.pid, signal.SIGKILL)
             return Trial(status=None)
     return Trial(
         status=process.returncode,

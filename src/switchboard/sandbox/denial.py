@@ -15,6 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.sandbox.masks import SCRATCH
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
+from switchkit.platform.paths import true_path
 
 # Ended by the filter, as bubblewrap and as the kernel tell it.
 _BAD_CALL = (128 + signal.SIGSYS, -signal.SIGSYS)
@@ -193,12 +194,10 @@ def _way_of_seatbelt(stderr: str, confinement: SandboxPolicy) -> str:
 
 def _is_hidden(line: str, confinement: SandboxPolicy) -> bool:
     """Whether a line names something that is there, and that the sandbox does not show."""
-    home = os.path.realpath(confinement.home)
+    home = true_path(confinement.home)
     roots = (confinement.cwd, *confinement.writable_roots, *confinement.read_roots)
     opened = [
-        os.path.realpath(each)
-        for each in (*roots, confinement.state_dir, confinement.cache_dir)
-        if each
+        true_path(each) for each in (*roots, confinement.state_dir, confinement.cache_dir) if each
     ]
     for match in _PATH.finditer(line):
         path = os.path.normpath(match[0])

@@ -2,6 +2,8 @@
 
 import os
 
+from switchkit.platform.paths import true_path
+
 # Secrets of the machine. Root can read them, and sandboxes are run by root too.
 MACHINE_SECRETS = (
     "/etc/shadow",
@@ -28,4 +30,4 @@ SCRATCH = {
 
 def machine_secrets() -> list[str]:
     """Those that this machine has."""
-    return [os.path.realpath(path) for path in MACHINE_SECRETS if os.path.exists(path)]
+    return [true_path(path) for path in MACHINE_SECRETS if os.path.exists(path)]

@@ -4,6 +4,8 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from switchkit.platform.paths import spelled
+
 _MOST_LINKS = 40
 
 
@@ -37,11 +39,13 @@ def _way_to(path: str) -> Iterator[str]:
         if name in {"", os.curdir, os.pardir}:
             continue
         here = os.path.join(here, name)
-        yield here
         try:
             target = os.readlink(here)
         except OSError:
+            here = spelled(here)
+            yield here
             continue
+        yield here
         links += 1
         if links > _MOST_LINKS:
             # The system follows no more either.

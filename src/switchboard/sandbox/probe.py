@@ -39,6 +39,12 @@ _IN_A_CONTAINER = (
     "`--security-opt seccomp=unconfined --security-opt unmask=ALL` to `podman run`"
 )
 _APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
+# As Ubuntu has it switched on from 25.04.
+_PROFILE = (
+    "allow it to bubblewrap alone: `sudo apt-get install apparmor-profiles && sudo cp"
+    " /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo"
+    " systemctl reload apparmor`"
+)
 # A setting of the kernel, the value that forbids what bubblewrap needs, and who has it so.
 _FORBIDDING = (
     (_APPARMOR, "1", "0", "AppArmor forbids it user namespaces, as on Ubuntu since 23.10"),
@@ -194,6 +200,8 @@ class Probe:
         for name, forbids, allows, who in _FORBIDDING:
             if self._setting(name) == forbids:
                 fix = f"one command allows it: `sudo sysctl -w {name}={allows}`"
+                if name == _APPARMOR:
+                    fix = f"{_PROFILE}; or, for every program of the machine, {fix[4:]}"
                 return Unusable(why=f"{why}: {who} (`{name} = {forbids}`)", fix=fix)
         return Unusable(why=why, fix=_IN_A_CONTAINER)
 
@@ -218,7 +226,11 @@ def _lack(said: str, word: str) -> str | None:
     lines = said.splitlines()
     for name in _NAMESPACES:
         inside = [line for line in lines if line.startswith(f"{name}:[")]
-        if len(inside) != 1 or inside[0] == os.readlink(f"/proc/self/ns/{name}"):
+        try:
+            own = os.readlink(f"/proc/self/ns/{name}")
+        except OSError:
+            return f"the kernel does not tell our own `{name}` namespace"
+        if len(inside) != 1 or inside[0] == own:
             return f"no `{name}` namespace of its own"
     # The first two lines name the columns.
     networks = [line for line in lines if line.startswith("net ") and line.endswith(":")]

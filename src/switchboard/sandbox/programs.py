@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from switchboard.sandbox.paths import depth, is_below, is_led_through
 from switchkit.commands import resolved_command
+from switchkit.platform.paths import true_path
 
 # Folders that hold a program with everything it needs, and nothing of its user's.
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -58,7 +59,7 @@ def _folder_of(program: str, emptied: tuple[str, ...]) -> str:
 
 def _is_installed_python(program: str) -> bool:
     """Whether it is the interpreter of an installation, which holds nothing but Python."""
-    real = os.path.realpath(program)
+    real = true_path(program)
     library = os.path.join(os.path.dirname(os.path.dirname(real)), "lib")
     if not os.path.basename(real).startswith("python") or not os.access(real, os.X_OK):
         return False
@@ -71,10 +72,10 @@ def _is_installed_python(program: str) -> bool:
 
 def _next_programs(program: str, path: str) -> Iterator[tuple[str, str]]:
     """What a program leads to, each with the file that says so."""
-    real = os.path.realpath(program)
+    real = true_path(program)
     if os.path.islink(program):
         # One by one: the system looks at each link on the way, so each has to be there.
-        folder = os.path.realpath(os.path.dirname(program))
+        folder = true_path(os.path.dirname(program))
         yield program, os.path.normpath(os.path.join(folder, os.readlink(program)))
     if real != program:
         yield program, real

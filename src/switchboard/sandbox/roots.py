@@ -13,6 +13,7 @@ from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.programs import program_folders
 from switchboard.sandbox.refusals import refused_root
 from switchboard.sandbox.walls.ground import ShownMachine, ground, shown_machine
+from switchkit.platform.paths import true_path
 
 # The kernel's own folders are made anew inside; those of the machine must not come back.
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -44,7 +45,7 @@ def checked_roots(
     What of the machine shows may be given; else the user decides that.
     """
     homes = _homes(confinement.home)
-    own = tuple(os.path.realpath(path) for path in confinement.hidden if os.path.isdir(path))
+    own = tuple(true_path(path) for path in confinement.hidden if os.path.isdir(path))
     state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
     cache = confinement.cache_dir and _root("the cache folder", confinement.cache_dir, homes)
     cwd = _root("the working directory", confinement.cwd, homes)
@@ -95,14 +96,14 @@ def checked_roots(
 
 def _homes(home: str) -> tuple[str, ...]:
     """The home that the environment names, and the one that the system knows."""
-    found = os.path.realpath(home or os.sep)
+    found = true_path(home or os.sep)
     if found == os.sep or not os.path.isdir(found):
         raise refused_root(
             "the home folder is not one that can be hidden", "set `HOME` to your own folder", found
         )
     homes = [found]
     try:
-        known = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+        known = true_path(pwd.getpwuid(os.getuid()).pw_dir)
         # The home of a service may be `/usr/sbin`.
         if known != os.sep and os.stat(known).st_uid == os.getuid():
             homes.append(known)
@@ -112,7 +113,7 @@ def _homes(home: str) -> tuple[str, ...]:
 
 
 def _root(what: str, path: str, homes: tuple[str, ...], *, or_file: bool = False) -> str:
-    real = os.path.realpath(path)
+    real = true_path(path)
     if not (os.path.isdir(real) or (or_file and os.path.exists(real))):
         raise refused_root(f"{what}: a folder does not exist", "create it, or remove it", real)
     if real == os.sep or any(is_within(home, real) for home in homes):
@@ -126,7 +127,7 @@ def _check_stays(path: str, writable: tuple[str, ...]) -> None:
     """A root is named in the settings, but a link in a writable folder would choose another."""
     above = os.path.dirname(os.path.normpath(path))
     for folder in writable:
-        if is_led_through(above, (folder,)) and not is_within(os.path.realpath(path), folder):
+        if is_led_through(above, (folder,)) and not is_within(true_path(path), folder):
             raise refused_root(
                 "a link in a folder that programs may write leads out of it",
                 "name the folder itself, not a link to it",
@@ -166,7 +167,7 @@ def _tools(
         return base is not None and not base.shows(place)
 
     for named in wanted:
-        real = os.path.realpath(named)
+        real = true_path(named)
         if os.path.exists(real) and not any(is_within(each, real) for each in emptied):
             # Through a link too: the way that a command was found is the way it is started.
             for place in dict.fromkeys((real, os.path.normpath(named))):
@@ -182,6 +183,6 @@ def _tools(
 
 def _resolver() -> dict[str, str]:
     """How names are looked up, where that lies in a folder that is emptied."""
-    path = os.path.realpath("/etc/resolv.conf")
+    path = true_path("/etc/resolv.conf")
     lost = os.path.isfile(path) and any(is_below(path, each) for each in SCRATCH)
     return {path: path} if lost else {}

@@ -24,6 +24,8 @@ from switchboard.sandbox.probe import Bubblewrap, Probe, Unusable
 from switchboard.sandbox.seatbelt import look_at_seatbelt, wrapped_in_seatbelt
 from switchboard.sandbox.walls.guarded_names import PROTECTED
 from switchkit.commands import resolved_command
+from switchkit.platform import light
+from switchkit.platform.paths import true_path
 
 _MAC = "Darwin"
 _CHOICE = (
@@ -60,7 +62,7 @@ class Sandbox:
         self._probe = probe or Probe()
         self._landlock = landlock or LandlockProbe()
         self._groups = groups or ControlGroups()
-        self._system = system or os.uname().sysname
+        self._system = system or light.system_name()
         self._seatbelt = seatbelt
 
     def look(self, fallback: Fallback = "none") -> str | Unusable:
@@ -225,7 +227,7 @@ def _appearing_in(folder: str) -> Callable[[], tuple[str, ...]]:
     What does not exist cannot be made read-only without leaving a trace on the host, so such a
     file can be made inside. That it was is told once the program has ended.
     """
-    real = os.path.realpath(folder)
+    real = true_path(folder)
 
     def is_there(name: str) -> bool:
         # A link cannot be mounted over, so that it can become a file.

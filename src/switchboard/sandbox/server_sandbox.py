@@ -15,6 +15,7 @@ from switchboard.sandbox.package_caches import with_caches
 from switchboard.sandbox.policy import ConfinedEntry, Feature, Surroundings
 from switchkit.commands import resolved_command
 from switchkit.files import make_private_folder
+from switchkit.platform.paths import true_path
 
 # Tells a server in a sandbox where it may keep what outlives it.
 STATE_VARIABLE = "SWITCHBOARD_STATE_DIR"
@@ -91,7 +92,7 @@ class ServerSandbox:
             return entry.cwd
         # A server of all workspaces runs in the home, which no sandbox opens.
         surroundings = self._surroundings
-        at_home = os.path.realpath(entry.cwd) == os.path.realpath(surroundings.user_home)
+        at_home = true_path(entry.cwd) == true_path(surroundings.user_home)
         return _state_dir(entry, surroundings) if at_home else entry.cwd
 
     @property

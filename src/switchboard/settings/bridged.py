@@ -1,7 +1,5 @@
 """The settings of a bridge: one server alone, whose tools have the names that it gives them."""
 
-import os
-
 from msgspec.structs import replace
 
 from switchboard.children.secrets.texts import references_of
@@ -14,6 +12,7 @@ from switchboard.settings.scopes.session_servers import servers_in_scope
 from switchboard.settings.sections import Settings, ToolFilters
 from switchboard.settings.server_names import suite_for
 from switchboard.settings.validate import shown_name
+from switchkit.platform.paths import true_path
 
 _NO_FILTERS = ToolFilters()
 
@@ -60,11 +59,11 @@ def _with_servers_of(settings: Settings, agent: str) -> Settings:
             hint="switchboard agents check",
         ) from None
     trusted = {
-        os.path.realpath(file)
+        true_path(file)
         for source in configured(settings)
         for file in source.trusted_files(settings)
     }
-    own = [each for each in scoped.untrusted if os.path.realpath(each.origin.path) in trusted]
+    own = [each for each in scoped.untrusted if true_path(each.origin.path) in trusted]
     # Who trusts a file trusts what is written in it, with the secrets that it names there.
     given = [replace(each, grants=references_of(each)) for each in own]
     return with_places(

@@ -96,7 +96,8 @@ def _make_home(places: DaemonPlaces) -> None:
         from switchboard.ipc.new_home import told  # noqa: PLC0415 - once in the life of a home
 
         told(places.home)
-    make_private_folder(places.folder)
+    for folder in places.folders:
+        make_private_folder(folder)
 
 
 def introduce(

@@ -13,7 +13,7 @@ from switchboard.ipc.paths import MAX_LOG_BYTES, DaemonPlaces
 from switchboard.ipc.protocol import GREETING_S, READY_VARIABLE, START_S
 from switchkit.daemons import READY_FILE, start_detached
 from switchkit.files import make_folder, open_log, rotate
-from switchkit.locks import open_lock, try_lock
+from switchkit.locks import is_locked, open_lock, try_lock
 
 # Somebody else's start sends us no event, so we look again.
 _LOOK_AGAIN_MS = 15
@@ -32,14 +32,14 @@ def start_daemon(places: DaemonPlaces, environ: "dict[str, str]") -> Line:
     try:
         tried = False
         while line is None:
-            if not tried and try_lock(lock):
-                # Whoever held the lock before may have started one.
-                line = connect(places.socket, GREETING_S)
-                if line is None:
-                    tried = True
-                    _start_or_join(places, environ, deadline)
-                continue
+            is_ours = not tried and try_lock(lock)
+            # Whoever held the lock before may have started one.
             line = connect(places.socket, GREETING_S)
+            # One that lives and does not answer has too many at its door, or is about to end.
+            if line is None and is_ours and not is_locked(places.life_lock):
+                tried = True
+                _start_or_join(places, environ, deadline)
+                continue
             if line is None:
                 if monotonic() > deadline:
                     raise CannotStart(f"no daemon listened within {START_S:g} s")

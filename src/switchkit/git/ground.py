@@ -4,6 +4,7 @@ import os
 import stat
 
 from switchkit.commands import lies_in
+from switchkit.platform.paths import true_path
 
 
 def repository_of(folder: str, home: str = "~") -> str:
@@ -12,10 +13,10 @@ def repository_of(folder: str, home: str = "~") -> str:
     One that holds the home of the user is the user's own, and says nothing of its folders. So is
     none a folder that everybody puts files into, as `/tmp`.
     """
-    at = os.path.realpath(folder)
+    at = true_path(folder)
     while at != os.path.dirname(at) and not _is_everybodys(at):
         if _is_repository(at):
-            is_users = lies_in(os.path.realpath(os.path.expanduser(home)), at)
+            is_users = lies_in(true_path(os.path.expanduser(home)), at)
             return "" if is_users else at
         at = os.path.dirname(at)
     return ""
@@ -36,4 +37,4 @@ def _is_everybodys(folder: str) -> bool:
 
 def ground_of(folder: str, home: str = "~") -> str:
     """That repository, or the folder itself: whoever wrote a part of it wrote all of it."""
-    return repository_of(folder, home) or os.path.realpath(folder)
+    return repository_of(folder, home) or true_path(folder)

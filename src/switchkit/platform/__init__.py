@@ -4,6 +4,7 @@
 `darwin`, which holds what is known of macOS today. `ports` says who listens.
 """
 
+import os
 import sys
 
 if sys.platform not in {"linux", "darwin"}:
@@ -15,6 +16,11 @@ STOPPED_STATES = "Tt"
 
 class Unknown(Exception):
     """The system does not tell. Whoever asked must do without, on the safe side."""
+
+
+# What became of a signal. `UNKNOWN`: whether the process is the one that is meant cannot be seen,
+# so it got none.
+SENT, GONE, REFUSED, UNKNOWN = "sent", "gone", "refused", "unknown"
 
 
 class Vitals:
@@ -59,3 +65,32 @@ class Vitals:
     def name(self) -> str:
         """What the process calls itself."""
         return self._name.decode("utf-8", "replace")
+
+
+def checked_signal(found: Vitals | None, pid: int, began: int, number: int) -> str:
+    """Signal a process by its number, if the look that was just taken shows the one that is meant.
+
+    Says what became of the signal.
+    """
+    if found is not None and found.began != began:
+        return GONE
+    try:
+        # A process that is not shown gets nothing, and tells by this whether it is there.
+        os.kill(pid, number if found is not None else 0)
+    except ProcessLookupError:
+        return GONE
+    except OSError:
+        return UNKNOWN if found is None else REFUSED
+    return UNKNOWN if found is None else SENT
+
+
+def signal_group(leader: int, number: int) -> bool:
+    """Signal everybody in a group of processes, our own if it is 0. Says whether anybody got it.
+
+    One in which all have ended, and wait to be reaped, refuses on macOS.
+    """
+    try:
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -10,7 +10,6 @@ if sys.platform == "darwin":
         punch_hole,
         renamed_in,
         scratch_file,
-        true_path,
         watch_folders,
         watch_writes,
     )
@@ -22,7 +21,6 @@ else:
         punch_hole,
         renamed_in,
         scratch_file,
-        true_path,
         watch_folders,
         watch_writes,
     )
@@ -34,7 +32,6 @@ __all__ = [
     "punch_hole",
     "renamed_in",
     "scratch_file",
-    "true_path",
     "watch_folders",
     "watch_writes",
 ]

@@ -4,6 +4,7 @@
 `unproven` is built from documentation alone, `weaker` holds less, `absent` is not there.
 """
 
+import sys
 from typing import Literal, NamedTuple
 
 Standing = Literal["proved", "simulated", "unproven", "weaker", "absent"]
@@ -30,14 +31,15 @@ PROMISES = (
         "proved",
         "weaker",
         "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
-        "before.",
+        "before; one that cannot be compared gets none.",
     ),
     Promise(
         "Nothing that was started survives its end",
         "proved",
         "weaker",
-        "On macOS nobody adopts orphans: a program of the system that leaves its session and "
-        "loses its parent before it was seen stays.",
+        "On macOS nobody adopts orphans: a program of the system that begins a session of its "
+        "own and loses its parent before anybody has looked (twice a second, and before each end) "
+        "stays.",
     ),
     Promise(
         "A run whose record is lost is found again",
@@ -91,14 +93,16 @@ PROMISES = (
     Promise(
         "Logs of running services stay bounded",
         "proved",
-        "unproven",
-        "By holes in files; on a disk without them a log grows until its service starts again.",
+        "simulated",
+        "By holes in files; on a disk without them the end is moved aside and the log begins anew, "
+        "and a line of that moment can be lost.",
     ),
     Promise(
         "A path has one spelling, as a fence and as a key",
         "proved",
-        "weaker",
-        "macOS takes `Work` for `work`; fences and records compare what was written.",
+        "simulated",
+        "macOS takes `Work` for `work`: paths are spelled as the disk has them, and what is not "
+        "there yet as it was written. Disks of Linux that fold names are not asked.",
     ),
     Promise(
         "An answer counts as delivered when the client has read it",
@@ -110,9 +114,61 @@ PROMISES = (
         "Names under `*.localhost` lead to services",
         "proved",
         "weaker",
-        "Before macOS 26 in browsers only.",
+        "Before macOS 26 in Chrome, Firefox and curl only; `switchyard doctor` says so.",
+    ),
+    Promise(
+        "A home has one daemon, however many clients come at once",
+        "proved",
+        "simulated",
+        "macOS refuses where 128 wait: who is refused while a daemon lives tries again.",
+    ),
+    Promise(
+        "A client that a desktop started finds the programs of its user",
+        "proved",
+        "simulated",
+        "The login shell is asked once; macOS starts clients with hardly any search path.",
+    ),
+    Promise(
+        "A server reads what the window may that it works for",
+        "proved",
+        "weaker",
+        "macOS gives a daemon the permissions of the app that started it first; "
+        "`switchboard doctor` tells of folders where that matters.",
     ),
 )
+
+
+class PromiseHere(NamedTuple):
+    """One promise on this system. `less` is empty where nothing is."""
+
+    what: str
+    standing: Standing
+    less: str
+
+
+_IS_MACOS = sys.platform == "darwin"
+
+
+def promises_here() -> tuple[PromiseHere, ...]:
+    """Every promise as it stands on this system."""
+    return tuple(_here(each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
+
+
+def _here(promise: Promise, standing: Standing) -> PromiseHere:
+    return PromiseHere(promise.what, standing, "" if standing == "proved" else promise.less)
+
+
+def promise_lines() -> list[str]:
+    """The same for people: how many stand how, then each that is not proved."""
+    here = promises_here()
+    count = {each.standing: 0 for each in here}
+    for each in here:
+        count[each.standing] += 1
+    first = ", ".join(f"{number} {standing}" for standing, number in count.items())
+    rest = [
+        f"{each.standing:<9} {each.what}: {each.less}" for each in here if each.standing != "proved"
+    ]
+    return [first, *rest]
 
 
 def as_markdown() -> str:

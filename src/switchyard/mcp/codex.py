@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from switchkit.files import replace_file
+from switchkit.platform.paths import true_folder
 from switchkit.toml_positions import Statement, statements
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
 
@@ -100,7 +101,7 @@ def make_block(name: str, root: Path, home: str | None) -> Block:
 
 def _inside(path: Path, root: Path) -> bool:
     # A virtual environment's Python is a link: its own place counts, not its target.
-    return path.absolute().is_relative_to(root) or path.parent.resolve().is_relative_to(root)
+    return path.absolute().is_relative_to(root) or true_folder(path.parent).is_relative_to(root)
 
 
 def config_path() -> Path:
@@ -245,7 +246,7 @@ def _set_home(
 
 def write_config(path: Path, text: str) -> None:
     """Replace the file as one step; a link stays a link, and the mode stays the mode."""
-    real = path.resolve()
+    real = true_folder(path)
     real.parent.mkdir(parents=True, exist_ok=True)
     mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
     replace_file(real, text.encode())

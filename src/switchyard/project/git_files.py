@@ -3,6 +3,8 @@
 import contextlib
 from pathlib import Path
 
+from switchkit.platform.paths import true_folder
+
 _BRANCHES = "ref: refs/heads/"
 
 
@@ -15,7 +17,7 @@ def git_folder(path: Path) -> Path | None:
         if entry.is_file():
             text = entry.read_text(encoding="utf-8", errors="replace").strip()
             if text.startswith("gitdir: "):
-                return (folder / text[8:]).resolve()
+                return true_folder(folder / text[8:])
     return None
 
 
@@ -48,6 +50,6 @@ def main_checkout(path: Path) -> Path | None:
         return None
     common = folder / "commondir"
     if common.is_file():
-        shared = (folder / common.read_text(encoding="utf-8").strip()).resolve()
+        shared = true_folder(folder / common.read_text(encoding="utf-8").strip())
         return shared.parent if shared.name == ".git" else None
     return folder.parent if folder.name == ".git" else None

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
 from switchkit.platform.files import folder_identity
+from switchkit.platform.paths import true_folder
 from switchyard.core.fault import YardFault
 from switchyard.core.slugs import MAX_LABEL, digest, slug
 from switchyard.files import read_json, write_json
@@ -173,7 +174,7 @@ class Registry:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[RegistryState]:
-        make_private_folder(self.home.path.resolve())
+        make_private_folder(true_folder(self.home.path))
         with FileLock(self.home.lock):
             state = self.read()
             if state.rebuilt and self.home.state.exists():

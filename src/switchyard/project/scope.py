@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.platform.paths import true_folder
 from switchkit.suggest import suggestion
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
 from switchyard.core.slugs import slug
@@ -106,7 +107,7 @@ def locate(cwd: Path, home: Home) -> ProjectScope:
 
     Raises `YardFault` when there is none.
     """
-    cwd = cwd.resolve()
+    cwd = true_folder(cwd)
     registry = Registry(home)
     held = registry.read().holding(cwd)
     if held:
@@ -154,7 +155,7 @@ def within(scope: ProjectScope, cwd: Path) -> ProjectScope:
 
     Raises `YardFault` when the folder is neither under the root nor in a registered worktree.
     """
-    real = cwd.resolve()
+    real = true_folder(cwd)
     held = scope.registry.read().holding(real)
     if held and held[0].root == scope.root:
         worktree = held[1]

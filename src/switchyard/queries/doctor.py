@@ -4,6 +4,7 @@ import os
 import sys
 from typing import Any
 
+from switchkit.platform.ports import hint_names
 from switchyard import __version__
 from switchyard.config.shapes import Config
 from switchyard.control.client import Ping
@@ -99,8 +100,7 @@ def _notes(scope: ProjectScope, config: Config) -> list[str]:
     if named and not names_resolve(tld):
         made.append(
             f"this machine does not resolve `*.{tld}`: browsers and curl may know the names, other "
-            "programs need `direct_url`, which services are given of each other "
-            "(on Debian, `apt install libnss-myhostname` makes `*.localhost` known to all)"
+            f"programs need `direct_url`, which services are given of each other ({hint_names()})"
         )
     return made
 

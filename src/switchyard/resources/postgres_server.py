@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from switchkit.platform.paths import true_folder
+
 _DEBIAN = Path("/usr/lib/postgresql")
 
 
@@ -16,7 +18,7 @@ def _programs() -> Path:
     """Where the newest PostgreSQL is: on the PATH, or where Debian puts it."""
     found = shutil.which("initdb")
     if found:
-        return Path(found).resolve().parent
+        return true_folder(Path(found)).parent
     folders = sorted(_DEBIAN.glob("*/bin"), key=lambda one: int(one.parent.name))
     if not folders:
         sys.exit(f"PostgreSQL is not installed: `initdb` is neither on the PATH nor in {_DEBIAN}")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from switchkit.files import make_private_folder
 from switchkit.locks import FileLock
+from switchkit.platform.paths import true_folder
 from switchkit.platform.ports import is_free
 from switchyard.config.shapes import Ports
 from switchyard.core.fault import CONFLICT, YardFault
@@ -62,7 +63,7 @@ class PortTable:
         `held` are services that are running: they keep their port although it cannot be bound.
         Raises `YardFault` when the range has no free port left.
         """
-        make_private_folder(self._home.path.resolve())
+        make_private_folder(true_folder(self._home.path))
         running = set(held)
         with FileLock(self._home.path / "ports.lock"):
             table = self.read()

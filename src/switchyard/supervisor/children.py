@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from switchkit.open_files import give_first_limit
+from switchkit.platform import signal_group
 from switchkit.processes import ProcessTable
 from switchyard.core.environ import on_path
 from switchyard.runtime.hooks import HOOK_S
@@ -127,6 +128,5 @@ class Children:
         pid = self.spawn(command, cwd=cwd, env=env, output=output)
         code = self.wait(pid, HOOK_S)
         if code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+            signal_group(pid, signal.SIGKILL)
         return code

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from switchkit.platform import signal_group
 from switchyard.config.shapes import Check
 from switchyard.runtime.runs import RunRecord
 from switchyard.supervisor.children import Children
@@ -98,8 +99,7 @@ def _run_command(children: Children, target: ProbeTarget) -> bool:
             os.close(null)
         code = children.wait(pid, COMMAND_S)
         if code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+            signal_group(pid, signal.SIGKILL)
             children.wait(pid, 1.0)
         return code == 0
     return False

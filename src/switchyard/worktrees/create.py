@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from switchkit.platform.paths import true_folder
 from switchyard.config.shapes import Config
 from switchyard.core.environ import caller, expanded
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
@@ -108,7 +109,7 @@ def create(
     if path is None:
         _exclude(scope.root, folder.parent)
     made_branch = _add(scope.root, folder, branch, base or config.base)
-    folder = folder.resolve()
+    folder = true_folder(folder)
     try:
         synced = sync(config.env, scope.root, folder, force=force_env)
         cloned = clone(config.clone, scope.root, folder)
@@ -156,14 +157,14 @@ def adopt(scope: ProjectScope, path: Path | None = None) -> dict[str, Any]:
     have = {one.path for one in (known.worktrees if known else ())}
     adopted: list[dict[str, Any]] = []
     for one in listed_worktrees(scope.root)[1:]:
-        real = one.path.resolve()
-        if (path is not None and real != path.resolve()) or real in have or not real.is_dir():
+        real = true_folder(one.path)
+        if (path is not None and real != true_folder(path)) or real in have or not real.is_dir():
             continue
         branch = one.branch or one.head[:7]
         scope.check_slug(branch)
         made = Worktree(branch, slug(branch), real, managed=False, created_at=time.time())
         _register(scope, made)
         adopted.append(_told(made, created=False))
-    if path is not None and not adopted and path.resolve() not in have:
+    if path is not None and not adopted and true_folder(path) not in have:
         raise YardFault("no-worktree", f"{path} is not a worktree of this repository")
     return {"adopted": adopted}

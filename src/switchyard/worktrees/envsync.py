@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from switchkit.platform.paths import true_folder
 from switchyard.config.shapes import EnvSync
 from switchyard.core.fault import YardFault
 from switchyard.git.repository import git
@@ -28,9 +29,9 @@ class Synced(NamedTuple):
 
 
 def _safe(source: Path, target: Path, root: Path, worktree: Path) -> None:
-    if not source.resolve().is_relative_to(root.resolve()):
+    if not true_folder(source).is_relative_to(true_folder(root)):
         raise YardFault("env-escapes", f"`{source.name}` points outside the project: {source}")
-    if not target.parent.resolve().is_relative_to(worktree.resolve()):
+    if not true_folder(target.parent).is_relative_to(true_folder(worktree)):
         raise YardFault("env-escapes", f"`{target.name}` would land outside the worktree: {target}")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from switchkit.platform.facts import command_line, working_folder
+from switchkit.platform.paths import true_folder
 from switchkit.platform.processes import pids
 from switchkit.tenancy import Removal
 from switchyard.control.client import ask
@@ -78,7 +79,7 @@ def reasons(
     """Every reason not to remove it."""
     told: list[str] = []
     folder = worktree.path
-    listed = {one.path.resolve(): one for one in listed_worktrees(scope.root)}
+    listed = {true_folder(one.path): one for one in listed_worktrees(scope.root)}
     entry = listed.get(folder)
     if entry and entry.locked:
         told.append("it is locked; run `git worktree unlock` first")

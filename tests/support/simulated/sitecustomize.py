@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+_NOUNS = ("processes", "facts", "streams", "files", "limits", "ports", "light", "paths", "promises")
 _TESTS = __file__.removesuffix("/support/simulated/sitecustomize.py")
 
 
@@ -18,6 +19,12 @@ def _kernel() -> None:
     sys.path.insert(0, _TESTS)
     try:
         from support import darwin_kernel  # noqa: PLC0415
+
+        if root := os.environ.get("SIMULATED_DISK"):
+            from support import folding_disk  # noqa: PLC0415
+
+            folding_disk.install(root)
+            builtins.open = io.open
     finally:
         sys.path.remove(_TESTS)
     real = sys.platform
@@ -27,15 +34,15 @@ def _kernel() -> None:
 
         for each in darwin_kernel.CALLS:
             setattr(calls, each.__name__, each)
-        for noun in ("processes", "facts", "streams", "files", "limits", "ports", "light"):
+        for noun in _NOUNS:
             __import__(f"switchkit.platform.{noun}")
     finally:
         # Python's own library is that of Linux, and would look for what a Mac has.
         sys.platform = real
 
 
-def _peer() -> None:
-    """What a Mac tells by an option of its own is told by Linux's here."""
+def _light() -> None:
+    """What a Mac tells by options and names of its own is told by Linux's here."""
     import _socket  # noqa: PLC0415
 
     from switchkit.platform import light  # noqa: PLC0415
@@ -47,6 +54,7 @@ def _peer() -> None:
         return int.from_bytes(raw[:4], sys.byteorder), int.from_bytes(raw[4:8], sys.byteorder)
 
     light.peer = peer
+    light.system_name = lambda: "Darwin"
     light.RECEIVE_CLOSED = 0
 
 
@@ -93,6 +101,6 @@ if "SIMULATED_DARWIN" in os.environ:
     # What ours start with it is in the simulation too.
     sys.executable = os.environ["SIMULATED_DARWIN"]
     _kernel()
-    _peer()
+    _light()
     _take_away()
     _hide_proc()

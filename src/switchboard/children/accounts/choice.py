@@ -1,6 +1,5 @@
 """Which account of a server a request uses."""
 
-import os
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from switchboard.children.accounts.patterns import Pattern, pattern_of
 from switchboard.children.schema import ServerEntry
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import ChosenAccount, Session
+from switchkit.platform.paths import true_path
 
 _NAMED = "the call names it"
 
@@ -74,7 +74,7 @@ class AccountChoice:
 
     def _fitting(self, workspace: str) -> Iterator[_Fitting]:
         # Who works nowhere has the default.
-        folder = os.path.realpath(workspace) if workspace else ""
+        folder = true_path(workspace) if workspace else ""
         remote = remote_of(folder) if folder and self._asks_remote else ""
         for each in self._patterns:
             if each.pattern.fits(folder if each.pattern.kind == "dir" else remote):

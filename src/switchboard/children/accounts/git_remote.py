@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from switchkit.patterns import pattern
+from switchkit.platform.paths import true_path
 
 _MOST_BYTES = 256 << 10
 _PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
@@ -78,7 +79,7 @@ def normalised(url: str) -> str:
 
 def _git_folder(folder: str) -> str:
     """Where the settings of a folder's repository lie; empty if it is in none of ours."""
-    here = os.path.realpath(folder)
+    here = true_path(folder)
     while True:
         path = os.path.join(here, ".git")
         try:

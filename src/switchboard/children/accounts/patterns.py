@@ -5,13 +5,13 @@ user's word, what a repository says of its remote is the repository's. Among tho
 one with more before its first wildcard wins.
 """
 
-import os
 import re
 from typing import Literal
 
 from msgspec import Struct
 
 from switchboard.children.accounts.git_remote import normalised
+from switchkit.platform.paths import true_path
 
 REMOTE, DIR = "remote:", "dir:"
 _WILD = re.compile(r"(^|/)\*\*(?:/|$)|\*+")
@@ -70,9 +70,9 @@ def _real(plain: str, home: str) -> str:
         plain = home.rstrip("/") + plain[1:]
     fixed, wild, rest = plain.partition("*")
     if not wild:
-        return os.path.realpath(plain)
+        return true_path(plain)
     folder, _, name = fixed.rpartition("/")
-    return f"{os.path.realpath(folder or '/').rstrip('/')}/{name}{wild}{rest}"
+    return f"{true_path(folder or '/').rstrip('/')}/{name}{wild}{rest}"
 
 
 def _regex(plain: str) -> str:

@@ -14,6 +14,7 @@ from switchboard.children.trees.path_arguments import (
 )
 from switchboard.children.trees.worktrees import GitTree, Repository, repository_of
 from switchboard.core.sessions import ChosenTree
+from switchkit.platform.paths import true_path
 
 NAMED = "the call names it"
 BY_PATH = "a path of the call is in it"
@@ -134,7 +135,7 @@ class _Judgement:
 
     def _lies_in(self, path: str) -> GitTree | None:
         written = self._repository.tree_of(os.path.normpath(path))
-        return written or self._repository.tree_of(os.path.realpath(path))
+        return written or self._repository.tree_of(true_path(path))
 
     def _refuse_gone(self, path: str) -> None:
         """The client works in a folder that is not there: another would be the wrong one."""
@@ -195,6 +196,6 @@ class _Judgement:
         within = os.path.relpath(workspace, own.top)
         root = os.path.normpath(os.path.join(tree.top, within))
         # A link would lead to a folder that nobody meant.
-        if not os.path.isdir(root) or os.path.realpath(root) != root:
+        if not os.path.isdir(root) or true_path(root) != root:
             raise faults.lacks_folder(self._request.server, self._name(tree))
         return root

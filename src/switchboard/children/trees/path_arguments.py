@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.children.trees.worktrees import GitTree, Repository
+from switchkit.platform.paths import true_path
 
 _FILE_URL = "file://"
 # The kernel takes no longer one.
@@ -47,7 +48,7 @@ def path_arguments(
         written = os.path.normpath(os.path.join(stands_in, path))
         tree = repository.tree_of(written)
         if tree is None:
-            tree = repository.tree_of(os.path.realpath(written))
+            tree = repository.tree_of(true_path(written))
         if tree is not None:
             found.append(PathArgument(name, tree, is_absolute))
     return tuple(found)

@@ -26,6 +26,11 @@ class Standing:
         self._tenancy = tenancy
         self._over = over
 
+    def keep(self) -> None:
+        """It is still there."""
+        if self._tenancy is not None:
+            self._tenancy.keep()
+
     def close(self) -> None:
         """Nothing of it is there any more."""
         if self._tenancy is not None:
@@ -76,6 +81,7 @@ class TreeGuard:
                 await asyncio.sleep(_LOOK_S)
                 there, leaves = await asyncio.to_thread(self._look)
                 for standing in tuple(self._inside):
+                    standing.keep()
                     if standing.entry.folder_id != there:
                         await self._end(standing.entry, GONE)
                     elif leaves:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from switchboard.children.accounts.git_remote import git_text
 from switchkit.patterns import pattern
+from switchkit.platform.paths import true_path
 
 # More than anybody has; a folder with ever more of them is not ours to walk through.
 _MOST_TREES = 1_000
@@ -71,7 +72,7 @@ class Repository(Struct, frozen=True):
 
 def repository_of(folder: str) -> Repository | None:
     """The repository of a folder; nothing where it is in none, or one cannot be sure."""
-    own = _worktree_above(os.path.realpath(folder))
+    own = _worktree_above(true_path(folder))
     if own is None:
         return None
     common = own.place if not own.name else os.path.dirname(os.path.dirname(own.place))
@@ -91,7 +92,7 @@ def tree_name(folder: str) -> str:
 
 def top_of(folder: str) -> str:
     """The folder of the checkout that a folder lies in; nothing if it is in none."""
-    here = os.path.realpath(folder)
+    here = true_path(folder)
     while not _is_git(os.path.join(here, _GIT)):
         above = os.path.dirname(here)
         if above == here:
@@ -162,7 +163,7 @@ def _named_by(place: str, name: str) -> GitTree | None:
         return None
     # Newer ones may write it from where it stands.
     link = os.path.normpath(os.path.join(place, said))
-    top = os.path.realpath(os.path.dirname(link))
+    top = true_path(os.path.dirname(link))
     path = os.path.join(top, _GIT)
     about = _about(path)
     if os.path.basename(link) != _GIT or about is None or not stat.S_ISREG(about.st_mode):
@@ -175,9 +176,7 @@ def _place_in(path: str) -> str:
     said = git_text(path).strip()
     if not said.startswith("gitdir:") or "\0" in said:
         return ""
-    return os.path.realpath(
-        os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip())
-    )
+    return true_path(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))
 
 
 def _about(path: str) -> os.stat_result | None:

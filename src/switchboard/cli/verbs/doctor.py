@@ -23,6 +23,8 @@ from switchboard.cli.verbs.parts.doctor.deep import StartedServer, start_servers
 from switchboard.cli.verbs.parts.doctor.login_shell import about_path
 from switchboard.cli.verbs.parts.doctor.notices import about_notices
 from switchboard.cli.verbs.parts.doctor.own_servers import about_open_secrets
+from switchboard.cli.verbs.parts.doctor.privacy import about_privacy
+from switchboard.cli.verbs.parts.doctor.promises import ShownPromise, shown_promises
 from switchboard.cli.verbs.parts.doctor.remedies import Fixed, run_remedy
 from switchboard.cli.verbs.parts.doctor.slow import about_calls
 from switchboard.cli.verbs.parts.doctor.surroundings import (
@@ -52,6 +54,7 @@ from switchkit.cli.columns import counted, visible
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage
 from switchkit.commands import words_in_command
+from switchkit.platform.promises import promise_lines
 
 USAGE = Usage(
     verb="doctor",
@@ -88,6 +91,8 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
     off: int = 0
     # Where the vault is and what opens it; empty where there is none and nobody asks for one.
     vault: str = ""
+    # What holds on this system, and how far.
+    promises: tuple[ShownPromise, ...] = msgspec.field(default_factory=shown_promises)
     findings: tuple[Finding, ...]
     started: tuple[StartedServer, ...] = ()
     # Commands that were run, and what one said that failed.
@@ -113,6 +118,10 @@ class DoctorReport(Report, frozen=True, kw_only=True, tag="switchboard.doctor/1"
         left_out = f", {self.left_out} left out" if self.left_out else ""
         off = f", {self.off} off" if self.off else ""
         yield f"servers    {self.servers}{left_out}{off}"
+        first, *less = promise_lines()
+        yield f"promises   {first}"
+        for line in less:
+            yield f"           {line}"
         for server in self.started:
             after = "" if server.seconds is None else f", after {took(server.seconds)}"
             yield f"started    {server.suite}: {counted(server.tools, 'tool')}{after}"
@@ -157,7 +166,10 @@ def run(request: CommandRequest) -> Report:
 def _look(request: CommandRequest) -> DoctorReport:
     places = find_places(request.environ, request.workspace, [])
     # Where nothing can be kept, what else is wrong follows from that.
-    findings = [*about_home(places.home)]
+    findings = [
+        *about_home(places.home),
+        *about_privacy(places.workspace, places.user_home),
+    ]
     settings: Settings | None = None
     started: tuple[StartedServer, ...] = ()
     vault = ""

@@ -11,6 +11,7 @@ from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.auth.login_table import login_rows
+from switchboard.cli.verbs.parts.doctor.promises import ShownPromise, shown_promises
 from switchboard.control.client import DaemonClient, draining_daemons, running_daemon
 from switchboard.control.requests import StatusRequest
 from switchboard.control.status import (
@@ -57,6 +58,8 @@ class StatusReport(Report, frozen=True, kw_only=True, tag="switchboard.status/1"
     # The server that is told of alone, and whether everything is told of all.
     name: str = ""
     is_verbose: bool = False
+    # What holds on this system, and how far.
+    promises: tuple[ShownPromise, ...] = msgspec.field(default_factory=shown_promises)
 
     def lines(self, style: Style) -> Iterator[str]:
         if self.name:

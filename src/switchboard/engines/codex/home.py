@@ -25,6 +25,7 @@ from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.engines.codex.program import CodexProgram, program_state
 from switchboard.engines.surroundings import DEPTH, kept_from_shells, without
 from switchkit.files import make_private_folder, replace_file
+from switchkit.platform.paths import true_path
 from switchkit.toml_values import toml_key, toml_value
 
 Json = dict[str, Any]
@@ -226,5 +227,5 @@ def _file_state(path: str) -> tuple[int, int, int]:
 
 
 def _is_temporary(path: str, env: Mapping[str, str]) -> bool:
-    folder = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
-    return os.path.realpath(path).startswith(folder.rstrip("/") + "/")
+    folder = true_path(env.get("TMPDIR") or tempfile.gettempdir())
+    return true_path(path).startswith(folder.rstrip("/") + "/")

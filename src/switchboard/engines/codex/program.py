@@ -13,6 +13,7 @@ from switchboard.core.privacy.secrets import KnownSecrets
 from switchboard.procs.run import ProcessRun
 from switchboard.procs.spawn import SpawnSpec
 from switchkit.commands import search_path
+from switchkit.platform.paths import true_path
 from switchkit.reaper_client import Reaper
 
 # The oldest version whose app-server the tests have driven, and the newest.
@@ -46,7 +47,7 @@ def find_program(wanted: str, env: Mapping[str, str]) -> CodexProgram | None:
     found = shutil.which(os.path.expanduser(wanted or "codex"), path=path)
     if found is None:
         return None
-    real = os.path.realpath(found)
+    real = true_path(found)
     if not real.endswith(".js"):
         return _native(real)
     names = _TRIPLES.get((platform.system(), platform.machine()))

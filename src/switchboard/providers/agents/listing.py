@@ -37,6 +37,7 @@ from switchboard.providers.agents.servers.agent_seal import seal_of_agent
 from switchboard.settings.consent.sealed_files import files_to_watch
 from switchboard.settings.fingerprints import fingerprint
 from switchboard.settings.servers import Resolution
+from switchkit.platform.paths import true_path
 
 PROVIDER = "agents"
 INPUT_SCHEMA = Raw(
@@ -203,7 +204,7 @@ def _borrows(reading: AgentReading, places: Places) -> bool:
         is_inside(path, places.workspace) and not is_inside(path, places.home)
         for part in reading.parts
         if part.digest
-        for path in (os.path.normpath(part.path), os.path.realpath(part.path))
+        for path in (os.path.normpath(part.path), true_path(part.path))
     )
 
 

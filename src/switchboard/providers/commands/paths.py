@@ -10,6 +10,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.platform.paths import true_path
 
 _MAX_PATH = 4_096
 _MARK = "x-path"
@@ -26,8 +27,8 @@ class PathFilter(Struct, frozen=True):
 
     def allows(self, path: str) -> bool:
         """Whether a path leads into one of them, with every link followed."""
-        real = os.path.realpath(path)
-        return any(_is_within(real, os.path.realpath(root)) for root in self.roots)
+        real = true_path(path)
+        return any(_is_within(real, true_path(root)) for root in self.roots)
 
     def check_cwd(self, cwd: str) -> None:
         """Raise a fault where nothing may run."""

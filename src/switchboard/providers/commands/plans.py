@@ -22,6 +22,7 @@ from switchboard.providers.commands.schema import CommandEntry
 from switchboard.providers.commands.templates import fill
 from switchboard.sandbox.policy import SandboxPolicy, Surroundings
 from switchkit.commands import lies_in
+from switchkit.platform.paths import true_path
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
         Who works in the home of the user, or above it, is among the user's own programs.
         """
         is_own = bool(entry.fingerprint) or lies_in(self.user_home, self.workspace)
-        return "" if self.is_trusted or is_own else os.path.realpath(self.workspace)
+        return "" if self.is_trusted or is_own else true_path(self.workspace)
 
     @property
     def path(self) -> str:
@@ -207,7 +208,7 @@ def _injected(entry: CommandEntry, environ: Mapping[str, str]) -> set[str]:
 
 def policy_of(plan: Plan, ground: CommandContext) -> SandboxPolicy:
     """What the process of a plan may touch."""
-    cwd, workspace = os.path.realpath(plan.place.cwd), os.path.realpath(ground.workspace)
+    cwd, workspace = true_path(plan.place.cwd), true_path(ground.workspace)
     surroundings = Surroundings(
         workspace=ground.workspace,
         user_home=ground.user_home,

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +20,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Session
 from switchboard.providers.yard.specs import PROVIDER
 from switchboard.providers.yard.threads import YardThreads
+from switchkit.platform.paths import true_path
 from switchyard.api.answers import call_tool, read_resource, seen_from
 from switchyard.api.catalogue import RESOURCES, TOOLS
 from switchyard.api.planned import planned_commands
@@ -95,7 +95,7 @@ class YardProvider:
             server=FILE_NAME,
             fingerprint=self._fingerprint(),
             runs=self._told(call),
-            cwd=os.path.realpath(self._folder(call)),
+            cwd=true_path(self._folder(call)),
             # The definition is ours, and cannot change behind anybody's back.
             is_foreign=False,
             env_hash=self._env_hash,

@@ -2,6 +2,11 @@
 
 import re
 
+from switchkit.platform.paths import FOLDS_NAMES
+
+# Where `.ENV` is the file that a program finds as `.env`.
+_FLAGS = re.IGNORECASE if FOLDS_NAMES else re.NOFLAG
+
 # What programs of the host read and obey: hooks, settings of editors and coding tools, and words
 # that steer agents. Whoever could write them would run code outside of the sandbox later.
 PROTECTED = (
@@ -32,14 +37,16 @@ PROTECTED = (
 _WRITTEN = re.compile(
     r"\.(?:cache|.*[-_.]?cache|.*ignore|venv|tox|nox|next|nuxt|turbo|gradle|svelte-kit|output"
     r"|hypothesis|coverage.*|nyc_output|terraform|terraform\.lock\.hcl|dart_tool|build|dist|tmp"
-    r"|temp|pnpm-store|eggs|ipynb_checkpoints|history|DS_Store|python_history|.*\.sw[a-p]|nfs.*)"
+    r"|temp|pnpm-store|eggs|ipynb_checkpoints|history|DS_Store|python_history|.*\.sw[a-p]|nfs.*)",
+    _FLAGS,
 )
 # What holds passwords, tokens and keys, by the families of their names.
 _SECRET = re.compile(
     r"\.env(?:rc|[._-].*)?|.+\.env|\.?_?netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd"
     r"|\.git-credentials|\.dockercfg|\.s3cfg|\.boto|\.terraformrc|\.vault-token"
     # A key of ssh has no extension; what has one is its public half, or a source file.
-    r"|id_[A-Za-z0-9_-]+|.+\.(?:pem|key|p8|pk8|tfvars|p12|pfx|jks|keystore|kdbx|ppk)"
+    r"|id_[A-Za-z0-9_-]+|.+\.(?:pem|key|p8|pk8|tfvars|p12|pfx|jks|keystore|kdbx|ppk)",
+    _FLAGS,
 )
 # Certificates are for everybody, and programs do not reach anything without them.
 _CERTIFICATE = frozenset(
@@ -66,12 +73,22 @@ _SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".azure", ".dock
 _EXAMPLE = re.compile(
     r"\.env(?:[._-].*)?[._-](?:example|sample|template|dist|defaults?|schema)"
     r"|(?:example|sample|template|dist|defaults?|schema)\.env"
-    r"|.+[._-](?:example|sample|template|dist|schema)\.tfvars"
+    r"|.+[._-](?:example|sample|template|dist|schema)\.tfvars",
+    _FLAGS,
 )
 # In what others have written, of a repository's settings: a name with a password, or a header.
 _TOLD = re.compile(
     rb"://[^/\s@:]*:[^/\s@]+@|://[A-Za-z0-9_\-]{20,}@|extraheader\s*=|(?:password|token)\s*="
 )
+
+
+def folded(name: str) -> str:
+    """A name as it is compared with those that are known."""
+    return name.lower() if FOLDS_NAMES else name
+
+
+# As `folded` has them.
+PROTECTED_NAMES = frozenset(map(folded, PROTECTED))
 
 
 def is_secret(name: str) -> bool:
@@ -85,17 +102,18 @@ def is_secret(name: str) -> bool:
 
 def _is_certificate(name: str) -> bool:
     """Whether one of the words that a name is made of tells of a certificate."""
+    name = folded(name)
     return name.endswith(".pem") and not _CERTIFICATE.isdisjoint(re.split("[._-]", name[:-4]))
 
 
 def is_secret_folder(name: str) -> bool:
     """Whether a folder of this name holds keys."""
-    return name in _SECRET_FOLDERS
+    return folded(name) in _SECRET_FOLDERS
 
 
 def is_protected(name: str, *, in_repository: bool) -> bool:
     """Whether a file or folder of this name says what runs."""
-    if name in PROTECTED:
+    if folded(name) in PROTECTED_NAMES:
         return True
     if not in_repository or not name.startswith(".") or is_secret(name):
         return False

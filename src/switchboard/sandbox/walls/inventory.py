@@ -9,7 +9,12 @@ from collections import deque
 
 from msgspec import Struct
 
-from switchboard.sandbox.walls.guarded_names import PROTECTED, is_secret, is_secret_folder
+from switchboard.sandbox.walls.guarded_names import (
+    PROTECTED_NAMES,
+    folded,
+    is_secret,
+    is_secret_folder,
+)
 
 _GIT = ".git"
 # Other people's code: many folders, and what their settings say is obeyed by nobody here.
@@ -18,7 +23,6 @@ _MOST_FOLDERS = 3_000
 _MOST_KNOWN = 30_000
 # A folder that changed just now may change again within the same tick of the clock.
 _SETTLED_NS = 2_000_000_000
-_NAMES = frozenset(PROTECTED)
 
 
 class _Listing(Struct, frozen=True):
@@ -96,7 +100,7 @@ def _sorted_out(entries: "list[os.DirEntry[str]]", status: os.stat_result) -> _L
     sockets = list[str]()
     for entry in entries:
         # A link by the name of a repository is looked at by whoever guards that.
-        if entry.name in _NAMES and (entry.name == _GIT or not entry.is_symlink()):
+        if folded(entry.name) in PROTECTED_NAMES and (entry.name == _GIT or not entry.is_symlink()):
             protected.append(entry.name)
         if entry.is_dir(follow_symlinks=False):
             if is_secret_folder(entry.name):

@@ -6,6 +6,7 @@ import socket
 import tempfile
 
 from switchboard.procs.wrapped import Vigil
+from switchkit.platform.paths import true_path
 
 _VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
@@ -14,7 +15,7 @@ class Scratch:
     """There from before the start of a process to its end."""
 
     def __init__(self) -> None:
-        self.path = os.path.realpath(tempfile.mkdtemp(prefix="switchboard-"))
+        self.path = true_path(tempfile.mkdtemp(prefix="switchboard-"))
         self._is_used = False
 
     @property

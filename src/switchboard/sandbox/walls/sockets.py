@@ -5,7 +5,6 @@ the host that are opened in its sandbox: a socket in one of them could be connec
 read-only mount too. So each is hidden, as far as it is there at the start.
 """
 
-import os
 import sys
 
 from switchboard.core.faults import Fault, FaultCode
@@ -14,6 +13,7 @@ from switchboard.sandbox.refusals import refused_root
 from switchboard.sandbox.roots import Roots
 from switchboard.sandbox.walls.inventory import inventory
 from switchboard.sandbox.walls.mounts import Mount
+from switchkit.platform.paths import true_path
 
 _MOST = 100
 
@@ -32,11 +32,9 @@ def refuse_shared_network(confinement: SandboxPolicy) -> None:
 
 def hidden_sockets(roots: Roots, confinement: SandboxPolicy) -> dict[str, list[Mount]]:
     """What hides the sockets of each opened folder. Raises a fault where not all are found."""
-    own = os.path.realpath(confinement.state_dir) if confinement.state_dir else ""
+    own = true_path(confinement.state_dir) if confinement.state_dir else ""
     # Our interpreter is among them, and needs no more than the folders of other programs.
-    asked_for = {*map(os.path.realpath, confinement.read_roots)} - {
-        os.path.realpath(sys.base_prefix)
-    }
+    asked_for = {*map(true_path, confinement.read_roots)} - {true_path(sys.base_prefix)}
     named = {*roots.writable, *roots.unchanging} - {own}
     found = {
         path: [Mount("hidden", each) for each in _sockets(path, is_named=True)] for path in named

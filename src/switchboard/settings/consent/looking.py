@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from switchkit.platform.paths import spelled
+
 T = TypeVar("T")
 
 # Each takes less than half a second of processor time.
@@ -78,7 +80,7 @@ def counted(found: Iterable[T]) -> Iterator[T]:
 
 
 def resolved(path: str) -> str:
-    """Where an absolute path leads, as `os.path.realpath` says it. Raises `Unbound`."""
+    """Where an absolute path leads, as `true_path` says it. Raises `Unbound`."""
     look, links = looking(), 0
     at, left = os.sep, path.split(os.sep)[::-1]
     while left:
@@ -102,7 +104,7 @@ def resolved(path: str) -> str:
         if target.startswith(os.sep):
             at = os.sep
         left += target.split(os.sep)[::-1]
-    return at
+    return spelled(at)
 
 
 def reached(path: str) -> str:

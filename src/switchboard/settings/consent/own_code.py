@@ -1,7 +1,6 @@
 """What of a workspace a server of the user's own runs: its entry stays, and the code may change."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 
 from switchboard.children.schema import Seal
@@ -10,6 +9,7 @@ from switchboard.core.calls.launches import Launch
 from switchboard.settings.consent.looking import Unbound
 from switchboard.settings.consent.sealed_files import digests_of_files
 from switchkit.commands import lies_in
+from switchkit.platform.paths import true_path
 
 # Files that a command line names elsewhere are not the repository's.
 _ELSEWHERE = "outside:"
@@ -26,7 +26,7 @@ def own_code(launch: Launch, workspace: str) -> str | None:
     try:
         # A program of the user's own that takes no code from its folder is not bound to all of it.
         takes = taken_from_folder(*_split(launch.words)) != "nothing"
-        is_there = lies_in(launch.cwd or workspace, os.path.realpath(workspace))
+        is_there = lies_in(launch.cwd or workspace, true_path(workspace))
         found = digests_of_files(seal, workspace, may_be_whole=takes and is_there)
     except Unbound:
         return None

@@ -16,6 +16,7 @@ from switchboard.settings.consent.folder_state import folder_state
 from switchboard.settings.consent.looking import Unbound, landed, one_look, reached
 from switchboard.settings.consent.named_files import named_by
 from switchkit.git.ground import ground_of
+from switchkit.platform.paths import true_path
 
 # How the names of files begin that no word names as a whole.
 _KINDS = ("part", "program", "module", "control", "link", "outside", "folder")
@@ -124,15 +125,15 @@ def _digests(seal: Seal, workspace: str, *, may_be_whole: bool) -> Iterator[tupl
     for name, folder in leads.folders:
         yield name, tree_digest(folder, with_bytecode=not seal.shuts_bytecode)
     # Of a folder that is not there, nothing can run.
-    if leads.why_whole and os.path.isdir(whole := os.path.realpath(ground)):
-        is_all = whole == os.path.realpath(workspace)
+    if leads.why_whole and os.path.isdir(whole := true_path(ground)):
+        is_all = whole == true_path(workspace)
         yield _ANY_FILE if is_all else _ANY_FILE_AROUND, folder_state(whole, leads.left_out)
 
 
 def _ground(workspace: str) -> str:
     """As it is written where it is the workspace itself."""
     ground = ground_of(workspace)
-    return workspace if ground == os.path.realpath(workspace) else ground
+    return workspace if ground == true_path(workspace) else ground
 
 
 def _counts_outside(name: str, path: str) -> bool:

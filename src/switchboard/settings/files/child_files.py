@@ -25,6 +25,7 @@ from switchboard.settings.files.wrapped_child import (
 )
 from switchboard.settings.server_fields import SERVER
 from switchboard.settings.server_rules import RENAME_IT, Habits, judge, name_fault
+from switchkit.platform.paths import true_path
 
 # What a child is when its file does not say.
 # They are read whenever a window opens the folder, which others must not notice.
@@ -45,7 +46,7 @@ def child_layers(
 ) -> list[Layer]:
     """The children of a workspace, in the order of their paths. The first of a name wins."""
     layers: list[Layer] = []
-    home = os.path.realpath(home)
+    home = true_path(home)
     home_inside = is_inside(home, workspace)
     taken: dict[str, str] = {}
     left = _MOST_BYTES
@@ -57,7 +58,7 @@ def child_layers(
         left -= _size(path)
         found: list[Problem] = []
         # Started in `$HOME`, the home is inside the workspace, and its children are the user's own.
-        own = home_inside and is_inside(os.path.realpath(path), home)
+        own = home_inside and is_inside(true_path(path), home)
         scope = Scope.HOME if own else Scope.WORKSPACE
         document = read_json_document(path, scope, found, within=workspace)
         layer = None if document is None else found_child(document, workspace, found)

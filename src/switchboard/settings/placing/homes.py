@@ -14,6 +14,7 @@ from switchboard.settings.consent.trust_record import TrustRecord
 from switchkit.commands import lies_in
 from switchkit.files import NotPrivate, check_unforgeable
 from switchkit.git.ground import ground_of, repository_of
+from switchkit.platform.paths import true_path
 
 TRUST_VARIABLE = "SWITCHBOARD_TRUST_WORKSPACE"
 
@@ -107,9 +108,9 @@ def _whose(home: str, places: Places) -> str:
         return ""
     if lies_in(home, places.workspace):
         return "the workspace"
-    real = os.path.realpath(home)
+    real = true_path(home)
     usual = (os.path.join(places.user_home, each) for each in (".switchboard", ".agh"))
-    is_usual = real in map(os.path.realpath, usual)
+    is_usual = real in map(true_path, usual)
     return "a repository" if not is_usual and repository_of(home, places.user_home) else ""
 
 

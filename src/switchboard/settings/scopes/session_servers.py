@@ -26,6 +26,7 @@ from switchboard.settings.sections import Settings
 from switchboard.settings.servers import judged
 from switchboard.settings.trust import granted_to
 from switchboard.settings.workspace_limits import narrowed_server
+from switchkit.platform.paths import true_path
 from switchkit.suggest import did_you_mean
 
 
@@ -129,8 +130,8 @@ def _is_foreign(settings: Settings, layer: Layer) -> bool:
     """Whether a layer lies in the workspace, and not in a home that happens to be inside it."""
     if layer.document is None:
         return False
-    path = os.path.realpath(layer.document.path)
-    home = os.path.realpath(settings.home)
+    path = true_path(layer.document.path)
+    home = true_path(settings.home)
     return is_inside(path, settings.workspace) and not is_inside(path, home)
 
 
@@ -153,7 +154,7 @@ def _provider_layers(settings: Settings, provider: str, problems: list[Problem])
 
 def _agent_layers(agent: str, problems: list[Problem]) -> list[Layer]:
     main, sidecar = agent_files(agent)
-    folder = os.path.realpath(os.path.dirname(main))
+    folder = true_path(os.path.dirname(main))
     layers: list[Layer] = []
     document: Document | None
     if main.endswith(".toml"):
@@ -175,7 +176,7 @@ def _skill_layers(settings: Settings, skill: Skill, problems: list[Problem]) -> 
     found: list[Problem] = []
     servers: dict[str, Layer] = {}
     if os.path.isdir(skill.directory):
-        root = os.path.realpath(skill.directory)
+        root = true_path(skill.directory)
         read = read_front_matter(main, Scope.SKILL, found, within=root)
         if read is not None:
             layer = front_matter_layer(read[0], found)

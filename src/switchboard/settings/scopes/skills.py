@@ -13,6 +13,7 @@ from switchboard.config.problems import Problem
 from switchboard.settings.scopes.skill import MARK, Skill, SkillSource
 from switchkit.files import open_plain
 from switchkit.git.ground import ground_of
+from switchkit.platform.paths import true_path
 from switchkit.suggest import did_you_mean
 
 # Where skills are chosen.
@@ -71,7 +72,7 @@ def _found(places: Places, name: str) -> Iterator[Skill]:
     for folder, source in skill_folders(places):
         directory = os.path.join(folder, name)
         if any(os.path.lexists(path) for path in skill_files(directory)):
-            real = os.path.realpath(directory)
+            real = true_path(directory)
             # A link that leads into the workspace is as strange as what it leads to.
             around = (places.workspace, ground_of(places.workspace, places.user_home))
             is_theirs = any(is_inside(real, each) for each in around)

@@ -28,6 +28,7 @@ from switchboard.settings.files.wrapped_child import (
 from switchboard.settings.wrapping.descriptions import Descriptions
 from switchboard.settings.wrapping.script import wrapper_script
 from switchkit.files import make_folder, open_plain, replace_file
+from switchkit.platform.paths import true_path
 
 _KEPT_CHILD = f"{ORIGINAL}/{CHILD_FILE}"
 _RECORD = f"{ORIGINAL}/wrap.json"
@@ -135,7 +136,7 @@ def _check_place(folder: str, name: str, workspace: str) -> None:
         )
     for path in (folder, os.path.join(folder, ORIGINAL)):
         # What is written through a link may land anywhere.
-        if os.path.islink(path) or not is_inside(os.path.realpath(path), workspace):
+        if os.path.islink(path) or not is_inside(true_path(path), workspace):
             raise _refused("outside", f"`{name}` lies outside of the workspace", "edit it there")
     for path in (CHILD_FILE, script_name(name), INSTRUCTIONS, _KEPT_CHILD, _RECORD):
         refuse_link(os.path.join(folder, path))

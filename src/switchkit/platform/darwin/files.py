@@ -64,28 +64,3 @@ def punch_hole(handle: int, length: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def true_path(path: str) -> str:
-    """A path in its one true spelling: without links, and with letters as the disk has them.
-
-    What is not there yet is spelled as given, below the last folder that is.
-    """
-    there, rest = os.path.realpath(path), ""
-    while True:
-        try:
-            handle = os.open(there, layouts.OPEN_FOR_EVENTS | os.O_CLOEXEC)
-        except OSError:
-            above, name = os.path.split(there)
-            if above == there:
-                return os.path.join(there, rest) if rest else there
-            there, rest = above, os.path.join(name, rest) if rest else name
-            continue
-        try:
-            raw = fcntl.fcntl(handle, layouts.GET_PATH, bytes(layouts.PATH_BYTES))
-        except OSError:
-            raw = os.fsencode(there)
-        finally:
-            os.close(handle)
-        found = os.fsdecode(layouts.text(raw, 0, layouts.PATH_BYTES))
-        return os.path.join(found, rest) if rest else found

@@ -84,3 +84,8 @@ def _of(pid: int) -> Iterator[bytes]:
 def hint_who_holds(of: int) -> str:
     """What to type to see who holds a port."""
     return f"lsof -nP -iTCP:{of} -sTCP:LISTEN"
+
+
+def hint_names() -> str:
+    """What makes names below `localhost` known where they are not."""
+    return "macOS knows `*.localhost` from version 26 on; before it, Safari does not either"

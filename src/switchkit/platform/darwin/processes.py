@@ -3,7 +3,7 @@
 import os
 from errno import ESRCH
 
-from switchkit.platform import Unknown, Vitals
+from switchkit.platform import Unknown, Vitals, checked_signal
 from switchkit.platform.darwin import calls, layouts
 from switchkit.platform.darwin.layouts import number, text
 
@@ -139,20 +139,12 @@ def open_exit(pid: int) -> int:
         raise Unknown(f"the end of process {pid} cannot be watched ({error})") from None
 
 
-def signal_exactly(pid: int, began: int, number: int) -> bool:
-    """Signal the process that began then and no other. Says whether it was there.
+def signal_exactly(pid: int, began: int, number: int) -> str:
+    """Signal the process that began then and no other. Says what became of it.
 
     Between the look and the signal lies a moment: there is no handle that closes it.
     """
-    found = vitals(pid)
-    if found is None or found.began != began:
-        return False
-    try:
-        os.kill(pid, number)
-    except OSError:
-        # Whoever has ended and waits to be reaped refuses; so does another user's.
-        return False
-    return True
+    return checked_signal(vitals(pid), pid, began, number)
 
 
 def is_living_child(pid: int) -> bool:

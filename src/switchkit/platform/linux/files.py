@@ -143,11 +143,6 @@ def clone_file(source: str, target: str, mode: int) -> bool:
     return True
 
 
-def true_path(path: str) -> str:
-    """A path in its one true spelling: without links."""
-    return os.path.realpath(path)
-
-
 def punch_hole(handle: int, length: int) -> bool:
     """Free the disk space of the first bytes of a file; offsets and writers are unaffected."""
     import ctypes  # noqa: PLC0415

@@ -153,3 +153,8 @@ def holds(pid: int, inodes: set[int]) -> bool:
 def hint_who_holds(port: int) -> str:
     """What to type to see who holds a port."""
     return f"ss -ltnp 'sport = :{port}'"
+
+
+def hint_names() -> str:
+    """What makes names below `localhost` known where they are not."""
+    return "on Debian, `apt install libnss-myhostname` makes `*.localhost` known to all"

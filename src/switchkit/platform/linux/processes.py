@@ -3,7 +3,7 @@
 import os
 import sys
 
-from switchkit.platform import Unknown, Vitals
+from switchkit.platform import GONE, SENT, Unknown, Vitals, checked_signal
 
 PROC = "/proc"
 
@@ -121,30 +121,31 @@ def open_exit(pid: int) -> int:
         raise Unknown(f"the end of process {pid} cannot be watched ({error})") from None
 
 
-def signal_exactly(pid: int, began: int, number: int) -> bool:
-    """Signal the process that began then and no other. Says whether it was there."""
+def signal_exactly(pid: int, began: int, number: int) -> str:
+    """Signal the process that began then and no other. Says what became of it."""
     import signal  # noqa: PLC0415
 
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
-        return False
+        return GONE
     except (OSError, AttributeError):
         # An old kernel: a moment lies between the look and the signal.
-        return _is_same(pid, began) and _send(pid, number)
+        return checked_signal(vitals(pid), pid, began, number)
     try:
         # What the handle stands for cannot change any more, so this is the last look.
-        if not _is_same(pid, began):
-            return False
+        found = vitals(pid)
+        if found is None or found.began != began:
+            return checked_signal(found, pid, began, number)
         signal.pidfd_send_signal(handle, number)
     except ProcessLookupError:
-        return False
+        return GONE
     except (OSError, AttributeError):
-        # A filter of calls may know one of the two only.
-        return _send(pid, number)
+        # A filter of calls may know one of the two only, or the process is another user's.
+        return checked_signal(vitals(pid), pid, began, number)
     finally:
         os.close(handle)
-    return True
+    return SENT
 
 
 def is_living_child(pid: int) -> bool:
@@ -153,19 +154,6 @@ def is_living_child(pid: int) -> bool:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except OSError:
         return False
-
-
-def _is_same(pid: int, began: int) -> bool:
-    found = vitals(pid)
-    return found is not None and found.began == began
-
-
-def _send(pid: int, number: int) -> bool:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        return False
-    return True
 
 
 def adopt_orphans() -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from switchkit.cli.columns import columns
+from switchkit.platform.promises import promise_lines, promises_here
 from switchyard.cli.arguments import YardArguments, usage_fault
 from switchyard.cli.report import YardReport, say_safely
 from switchyard.core.clock_times import clock_time, told_time
@@ -29,9 +30,11 @@ def _list(scope: ProjectScope, _: YardArguments) -> YardReport:
 
 
 def _doctor(scope: ProjectScope, _: YardArguments) -> YardReport:
-    found = doctor(scope)
+    found = {**doctor(scope), "promises": [each._asdict() for each in promises_here()]}
     lines = [f"{key:12} {found[key]}" for key in ("project", "root", "home", "version", "python")]
     lines += [f"services     {', '.join(one['service'] for one in found['services'])}"]
+    first, *less = promise_lines()
+    lines += [f"promises     {first}", *(f"             {line}" for line in less)]
     lines += [f"warning: {one['message']}" for one in found["env_warnings"]]
     lines += [f"note: {one}" for one in found["notes"]]
     lines += [f"problem: {one}" for one in found["problems"]] or ["problems     none"]

@@ -3,6 +3,7 @@
 from switchkit.cli.completion import completion_script
 from switchkit.cli.explain import explanation, overview
 from switchkit.files import replace_file
+from switchkit.platform.paths import true_folder
 from switchyard import __version__
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport
@@ -15,7 +16,7 @@ _ABOUT = "Switchyard runs every branch of a project side by side."
 
 
 def _init(arguments: YardArguments) -> YardReport:
-    folder = arguments.cwd.resolve()
+    folder = true_folder(arguments.cwd)
     path = folder / FILE_NAME
     kind, text, notes = detect(folder)
     data = {

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from switchkit.platform.promises import promises_here
 from switchyard.cli.arguments import YardArguments
 from switchyard.cli.report import YardReport, port_lines, service_lines
 from switchyard.project.home import default_home
@@ -21,7 +22,8 @@ def run(arguments: YardArguments) -> YardReport:
     lines += port_lines(found["services"], stored_checkouts(scope.places))
     resources = _resources(scope, target.slug if target else None)
     lines += [_told(one) for one in resources]
-    return YardReport("status", {**found, "resources": resources}, lines)
+    promises = [each._asdict() for each in promises_here()]
+    return YardReport("status", {**found, "resources": resources, "promises": promises}, lines)
 
 
 def _resources(scope: ProjectScope, branch_slug: str | None) -> list[dict[str, Any]]:

@@ -9,6 +9,8 @@ import time
 from bisect import bisect_left
 from pathlib import Path
 
+from switchkit.files import replace_file
+
 MOST_BYTES = 1 << 18
 
 
@@ -61,6 +63,15 @@ def rotate_marks(path: Path, keep: int) -> None:
                 older = path.with_name(f"{path.name}.{number - 1}")
                 marks_path(older).replace(marks_path(path.with_name(f"{path.name}.{number}")))
         marks_path(path).replace(marks_path(path.with_name(f"{path.name}.1")))
+
+
+def shift_marks(path: Path, by: int) -> None:
+    """Have the marks of a log tell of it without its first bytes, which are gone."""
+    with contextlib.suppress(OSError, ValueError):
+        marks = marks_path(path)
+        told = (line.split() for line in marks.read_bytes().splitlines())
+        left = [b"%b %d\n" % (when, int(size) - by) for when, size in told if int(size) > by]
+        replace_file(marks, b"".join(left), durable=False)
 
 
 class LogTimes:

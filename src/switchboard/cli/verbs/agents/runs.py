@@ -1,7 +1,6 @@
 """`switchboard runs`: what agents do and have done."""
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import ClassVar
@@ -30,6 +29,7 @@ from switchboard.core.text.stamps import stamped
 from switchboard.runs.run import RunEvent
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.platform.paths import true_path
 
 _ACTIONS = ("list", "show", "follow", "cancel", "reply", "steer")
 _TAKE_TEXT = frozenset({"reply", "steer"})
@@ -230,7 +230,7 @@ def _listed(request: CommandRequest) -> Report:
     if not last.isdigit():
         raise UsageError("`--last` must be a whole number")
     # Those of all workspaces, unless one is named.
-    workspace = os.path.realpath(request.workspace) if request.workspace else ""
+    workspace = true_path(request.workspace) if request.workspace else ""
     answer = ask_runs(request, RunsRequest(last=int(last), workspace=workspace), RunList)
     return RunsReport(
         runs=tuple(

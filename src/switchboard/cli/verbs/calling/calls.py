@@ -1,6 +1,5 @@
 """`switchboard calls`: what runs, what ended lately, and whether anybody has the answers."""
 
-import os
 import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -24,6 +23,7 @@ from switchboard.core.text.stamps import stamped
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
+from switchkit.platform.paths import true_path
 
 _LAST = 20
 # How soon a follower sees that a call has begun or ended.
@@ -148,7 +148,7 @@ def run(request: CommandRequest) -> Report:
         raise UsageError("`--last` must be a whole number")
     wanted = CallsRequest(
         session=arguments.one("session") or "",
-        workspace=os.path.realpath(request.workspace) if request.workspace else "",
+        workspace=true_path(request.workspace) if request.workspace else "",
         tool=arguments.one("tool") or "",
         running=arguments.has("running"),
         undelivered=arguments.has("undelivered"),

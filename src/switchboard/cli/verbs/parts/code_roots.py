@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 
+from switchkit.platform.paths import true_path
+
 _PACKAGES = "node_modules"
 # A folder with one of these is a project, whose parts load each other.
 _PROJECTS = ("package.json", "pyproject.toml")
@@ -13,7 +15,7 @@ def code_roots(path: str, home: str) -> Iterator[str]:
     """The folders of a file, of every file that it is a link to, and of the packages around it."""
     for each in _links(path):
         yield code_root(each, home)
-    real = os.path.realpath(path)
+    real = true_path(path)
     yield code_root(real, home)
     around = _around(real)
     if around and not _is_wide(around, home):

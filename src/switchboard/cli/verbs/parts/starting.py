@@ -14,7 +14,8 @@ from switchkit.files import make_private_folder
 def start(places: DaemonPlaces, environ: Mapping[str, str]) -> int:
     """Start it; gives its process. Raises a fault."""
     try:
-        make_private_folder(places.folder)
+        for folder in places.folders:
+            make_private_folder(folder)
         line = connect(places.socket, GREETING_S) or start_daemon(places, dict(environ))
     except (CannotStart, OSError) as error:
         raise Fault(

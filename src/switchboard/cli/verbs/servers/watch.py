@@ -19,6 +19,7 @@ from switchboard.core.faults import Fault
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError, Word
+from switchkit.platform.paths import true_path
 
 _LOOK_S = 0.3
 # An editor, or a compiler, writes several files one after the other.
@@ -133,7 +134,7 @@ def _roots(entry: ServerEntry, request: CommandRequest) -> tuple[str, ...]:
                 raise UsageError(f"there is no `{path}` to watch")
         return tuple(os.path.abspath(path) for path in named)
     words = (os.path.join(entry.cwd, word) for word in (entry.command, *entry.args))
-    files = {os.path.realpath(word) for word in words if os.path.isfile(word)}
+    files = {true_path(word) for word in words if os.path.isfile(word)}
     # The interpreter is no part of what somebody works on.
     own = sorted({os.path.dirname(file) for file in files if not os.access(file, os.X_OK)})
     own = own or sorted(os.path.dirname(file) for file in files)

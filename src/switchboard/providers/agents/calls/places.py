@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from switchboard.core.faults import Fault, FaultCode
+from switchkit.platform.paths import true_path
 
 _WORKTREES = 1_000
 _LONGEST_PATH = 8_192
@@ -19,12 +20,12 @@ def judge_cwd(cwd: str, root: str = "") -> str:
     """
     if not os.path.isabs(cwd) or "\0" in cwd:
         raise _refused("cwd-not-absolute", "`cwd` has to be an absolute path", "write it whole")
-    real = os.path.realpath(cwd)
+    real = true_path(cwd)
     if not os.path.exists(real):
         raise _refused("cwd-missing", "`cwd` leads nowhere", "name a folder that exists")
     if not os.path.isdir(real):
         raise _refused("cwd-not-a-folder", "`cwd` is not a folder", "name the folder it lies in")
-    if root and not any(_is_within(real, each) for each in (os.path.realpath(root), *_trees(root))):
+    if root and not any(_is_within(real, each) for each in (true_path(root), *_trees(root))):
         raise Fault(
             FaultCode.PERMISSION_DENIED,
             "cwd-outside-project",
@@ -67,7 +68,7 @@ def _trees(root: str) -> list[str]:
     if not is_tree:
         return found
     # The repository has to know of this folder, or it is somebody else's.
-    if os.path.realpath(root) not in found:
+    if true_path(root) not in found:
         return []
     return [*found, str(git.parent)] if git.name == ".git" else found
 
@@ -80,8 +81,8 @@ def _tree_of(entry: Path) -> str:
         back = _short_text(link).removeprefix("gitdir:").strip()
     except (OSError, ValueError):
         return ""
-    is_known = os.path.realpath(back) == os.path.realpath(entry)
-    return os.path.realpath(link.parent) if is_known else ""
+    is_known = true_path(back) == true_path(str(entry))
+    return true_path(str(link.parent)) if is_known else ""
 
 
 def _short_text(path: Path) -> str:

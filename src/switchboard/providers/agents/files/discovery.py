@@ -25,6 +25,7 @@ from switchboard.providers.agents.formats.switchboard_toml import (
 )
 from switchboard.providers.agents.options import AgentOptions
 from switchkit.git.ground import ground_of
+from switchkit.platform.paths import true_path
 
 MAP_NAME = "model-map.toml"
 # More files than this in one folder are no agents that somebody wrote.
@@ -91,11 +92,11 @@ def agent_folders(
         "vscode": (*_CHAT, *_DOCUMENTED),
     }
     own = {
-        os.path.realpath(path)
+        true_path(path)
         for folders in usual.values()
         for path, _ in folders
         if not path.startswith(work + os.sep) or is_inside(path, home)
-    } | {os.path.realpath(f"{user}/{each}") for each in (".agents", ".claude/agents", ".chatmodes")}
+    } | {true_path(f"{user}/{each}") for each in (".agents", ".claude/agents", ".chatmodes")}
     around = ground_of(work, user)
     found: dict[tuple[AgentFormat, str], AgentFolder] = {}
     for kind, folders in usual.items():
@@ -106,7 +107,7 @@ def agent_folders(
             for each in options.folders(kind)
         )
         for path, patterns in named if kind in replaced else (*folders, *named):
-            real = os.path.realpath(path)
+            real = true_path(path)
             # By its name too: a link must not make a stranger's folder the user's own.
             is_theirs = real not in own and any(
                 is_inside(each, folder) for each in (real, path) for folder in (work, around)

@@ -11,6 +11,7 @@ from switchboard.providers.agents.servers.host_file import HostFile
 from switchboard.settings.consent.sealed_files import files_to_watch
 from switchboard.settings.fingerprints import seal_of
 from switchboard.settings.secret_rules import loads_code
+from switchkit.platform.paths import true_path
 
 # What hosts and shells call the workspace; any other variable may lead anywhere.
 _WORKSPACE_VARIABLES = ("PWD", "CLAUDE_PROJECT_DIR")
@@ -53,9 +54,9 @@ class HostSeal:
         for key in launch.env:
             refuse_loader(key)
         bound = set(files_to_watch(self.seal(""), self._workspace))
-        below = os.path.realpath(self._workspace) + os.sep
+        below = true_path(self._workspace) + os.sep
         for word in (launch.command, *launch.args):
-            path = os.path.realpath(os.path.join(self._workspace, word.replace("\0", "")))
+            path = true_path(os.path.join(self._workspace, word.replace("\0", "")))
             # Trust was bound to the files that the text names without the user's variables.
             if path.startswith(below) and path not in bound and os.path.isfile(path):
                 name = os.path.relpath(path, below)

@@ -25,6 +25,7 @@ from switchboard.providers.agents.servers.host_file import (
     words,
 )
 from switchboard.providers.agents.servers.host_seal import HostSeal
+from switchkit.platform.paths import true_path
 
 CLAUDE_VARIABLE = "CLAUDE_CONFIG_DIR"
 _CLAUDE_PROJECT = ".mcp.json"
@@ -66,7 +67,7 @@ class HostPlaces(Struct, frozen=True, kw_only=True):
 
     def in_workspace(self) -> Iterator[HostFile]:
         """The files of the workspace that declare servers, if it is not the home itself."""
-        if os.path.realpath(self.workspace) != os.path.realpath(self.user_home):
+        if true_path(self.workspace) != true_path(self.user_home):
             join = os.path.join
             yield HostFile(
                 path=join(self.workspace, _CLAUDE_PROJECT), host="Claude Code", is_workspace=True
@@ -180,8 +181,8 @@ def _servers(tree: Mapping[str, Any]) -> dict[str, Any]:
 def _project_of(user: Mapping[str, Any], workspace: str) -> dict[str, Any]:
     """What the user's file of Claude Code says of a workspace."""
     projects = members(user, "projects")
-    folder = os.path.realpath(workspace)
-    named = next((path for path in projects if os.path.realpath(path) == folder), "")
+    folder = true_path(workspace)
+    named = next((path for path in projects if true_path(path) == folder), "")
     return members(projects, named)
 
 

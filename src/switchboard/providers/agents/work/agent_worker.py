@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
@@ -43,6 +42,7 @@ from switchboard.providers.agents.work.engine_environment import engine_environm
 from switchboard.runs.conversations import begun_with
 from switchboard.runs.ports import Asking, Runs
 from switchboard.runs.run import Run, RunSpec
+from switchkit.platform.paths import true_path
 from switchkit.processes import is_gone
 from switchkit.reaper_client import Reaper
 
@@ -320,7 +320,7 @@ def _placed(profile: AgentProfile, spec: RunSpec, start: str, path: str) -> Agen
     Engines would start them in the folder of the task, which may be anybody's: interpreters and
     package runners take modules and settings from there.
     """
-    own = searched(path, os.path.realpath(spec.root or spec.cwd)) if path else ""
+    own = searched(path, true_path(spec.root or spec.cwd)) if path else ""
     return replace(
         profile,
         servers=tuple(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from switchboard.core.privacy.cleaning import cleaned_line
+from switchkit.platform.paths import true_path
 
 # Beside the digests of other things in one record; nothing else is written this way.
 _MARK = "engine:"
@@ -162,7 +163,7 @@ def _named_in(data: bytes, folder: str, workspace: str) -> Iterator[str]:
     text = data.decode("utf-8", "replace")
     for word in {_PROJECT.sub("", each) for each in _BETWEEN.split(text)}:
         for base in (workspace, folder) if word and "\0" not in word else ():
-            path = os.path.realpath(os.path.join(base, word))
+            path = true_path(os.path.join(base, word))
             if path.startswith(workspace.rstrip(os.sep) + os.sep) and os.path.isfile(path):
                 yield path
 

@@ -10,6 +10,7 @@ from switchboard.children.schema import Seal
 from switchboard.settings.consent.looking import counted, landed, reached, resolved
 from switchkit.commands import lies_in
 from switchkit.git.ground import ground_of
+from switchkit.platform.paths import true_path
 
 # Where programs are found, whatever a search path says.
 _USUAL = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -90,7 +91,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
         Who looks for settings upwards does not stop where the workspace ends; what is beside the
         home of the user, or above it, is the user's own.
         """
-        at, home = resolved(self.folder), os.path.realpath(os.path.expanduser("~"))
+        at, home = resolved(self.folder), true_path(os.path.expanduser("~"))
         is_within = self.is_inside(at)
         while is_within and at != os.sep and (self.is_inside(at) or not lies_in(home, at)):
             yield at

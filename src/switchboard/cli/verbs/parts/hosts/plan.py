@@ -33,6 +33,7 @@ from switchboard.hosts.table import HOSTS
 from switchboard.settings.sections import Settings
 from switchboard.settings.writing.first_config import first_config, first_home_config
 from switchkit.platform.light import system_name
+from switchkit.platform.paths import true_path
 
 HOME_VARIABLE = "SWITCHBOARD_HOME"
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})[:}]")
@@ -173,14 +174,14 @@ def home_changes(servers: Sequence[FoundServer], places: Places) -> Iterator[Fil
 
 
 def _our_place(path: str, form: Format, key: str) -> Placed:
-    return Placed(host=OURS, path=path, target=os.path.realpath(path), form=form, servers=(key,))
+    return Placed(host=OURS, path=path, target=true_path(path), form=form, servers=(key,))
 
 
 def own_program() -> str:
     """This very Switchboard by a path that holds without a `PATH`: few windows have the shell's."""
     own = os.path.join(sys.prefix, "bin", "switchboard")
     on_path = which("switchboard")
-    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(own):
+    if on_path is not None and true_path(on_path) == true_path(own):
         return os.path.abspath(on_path)
     return own
 
