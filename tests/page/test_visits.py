@@ -175,8 +175,8 @@ async def test_the_page_cannot_ask_for_everything(workspace: Workspace) -> None:
             assert answer.status_code == 404
 
 
-def _somebody_else(port: int, to_port: int) -> int:
-    del port, to_port
+def _somebody_else(address: str, port: int, to_port: int) -> int:
+    del address, port, to_port
     return os.getuid() + 12345
 
 
@@ -189,7 +189,7 @@ async def test_another_user_of_the_machine_cannot_log_in(
         port = int(visiting.origin.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         own = writer.get_extra_info("sockname")[1]
-        assert connected_user(own, port) == os.getuid()
+        assert connected_user("127.0.0.1", own, port) == os.getuid()
         writer.close()
         del reader
     monkeypatch.setattr(site, "connected_user", _somebody_else)
@@ -201,6 +201,27 @@ async def test_another_user_of_the_machine_cannot_log_in(
         answer = await other.login(f"#login={visits.link()}")
     assert answer.status_code == 403
     assert "another user" in answer.text
+
+
+@attack("T56")
+async def test_another_user_who_has_the_login_of_a_browser_sees_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While no daemon runs, they listen at its port, and open pages send them cookie and key."""
+    del workspace
+    visits = Visits("secret", "http://127.0.0.1:1")
+    app = site.PageSite(None, visits, lambda _: lambda: None, 1)  # pyright: ignore[reportArgumentType]
+    transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType]
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as http:
+        other = Visitor(http, "http://127.0.0.1:1/")
+        monkeypatch.setattr(site, "connected_user", lambda *_: os.getuid())
+        assert (await other.login(f"#login={visits.link()}")).status_code == 200
+        monkeypatch.setattr(site, "connected_user", _somebody_else)
+        for word in ("status", "approvals", "stop-calls", "decide"):
+            answer = await other.ask(word)
+            assert (answer.status_code, "another user" in answer.text) == (403, True)
+        stream = await http.get("/page/events", headers=other.headers)
+        assert stream.status_code == 403
 
 
 @attack("P6")

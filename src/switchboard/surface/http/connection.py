@@ -12,6 +12,8 @@ import h11
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from switchboard.surface.http.exchange import CONNECTION
+
 # In these an answer can still begin.
 _MAY_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
 
@@ -49,6 +51,8 @@ class HttpConnection(H11Protocol):
 
     def __init__(self, *, heads: UnfinishedHeads, **given: Any) -> None:
         super().__init__(**given)
+        # One for all of its requests, and for no other connection.
+        self.app_state = {**self.app_state, CONNECTION: {}}
         self._heads = heads
         self._bounds = heads.bounds
         self._limit: asyncio.TimerHandle | None = None
