@@ -180,6 +180,39 @@ def _somebody_else(address: str, port: int, to_port: int) -> int:
     return os.getuid() + 12345
 
 
+@attack("T59")
+async def test_a_request_that_is_nested_too_deeply_is_refused_like_any_other(
+    workspace: Workspace,
+) -> None:
+    deep = "[" * 5_000 + "]" * 5_000
+    async with visitor(workspace) as (visiting, _):
+        answer = await visiting.http.post(
+            f"{visiting.url}page/api/status",
+            content=f'{{"a": {deep}}}',
+            headers={**visiting.headers, "content-type": "application/json"},
+        )
+        assert (answer.status_code, "nested too deeply" in answer.text) == (400, True)
+        assert (await visiting.ask("status")).status_code == 200
+    assert "Traceback" not in (workspace.home / "logs" / "daemon.log").read_text("utf-8")
+
+
+@attack("P3")
+async def test_a_header_that_says_where_a_request_comes_from_says_it_once_and_exactly(
+    workspace: Workspace,
+) -> None:
+    async with visitor(workspace) as (visiting, _):
+        url = f"{visiting.url}page/api/status"
+        given = [*visiting.headers.items(), ("content-type", "application/json")]
+        sites = [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-origin")]
+        answer = await visiting.http.post(url, content="{}", headers=[*given, *sites])
+        assert answer.status_code == 400
+        # A blank that is none for HTTP is a part of the name.
+        name = visiting.origin.removeprefix("http://").encode() + b"\xa0"
+        named = [(each.encode(), value.encode()) for each, value in given]
+        answer = await visiting.http.post(url, content="{}", headers=[*named, (b"host", name)])
+        assert answer.status_code == 421
+
+
 @attack("P5")
 async def test_another_user_of_the_machine_cannot_log_in(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch

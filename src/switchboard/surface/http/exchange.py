@@ -87,7 +87,7 @@ class Exchange:
             name = raw_name.decode("latin-1")
             if name in self._headers:
                 self.repeated.add(name)
-            self._headers[name] = raw_value.decode("latin-1").strip()
+            self._headers[name] = raw_value.decode("latin-1").strip(" \t")
 
     # Request
 
