@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from cli.commands import switchboard
+from gate.ground import Gate, call
 from page.visiting import KEY, PATIENCE, Visitor, opened, stranger, visitor, waiting_call
 from support.daemons import shim
 from support.requirements import attack
@@ -298,6 +299,40 @@ async def test_a_yes_takes_a_code_that_counts_once_and_a_no_takes_none(
         found = (await visiting.ask("approvals", everything=True)).json()["calls"]
         assert [each["answer"]["by"] for each in found] == ["page", "page"]
         assert "switchboard" in found[0]["answer"]["chain"], "whoever was shown the code is noted"
+
+
+@attack("T60")
+async def test_a_code_for_one_call_is_not_worth_a_yes_for_the_session_or_for_good(
+    workspace: Workspace,
+) -> None:
+    """How far a yes goes is chosen on the page, and an agent may be who drives that."""
+    gate = Gate(workspace)
+    async with visitor(workspace) as (visiting, report), gate.window(capabilities={}) as client:
+
+        async def decide(extent: str, proof: str) -> httpx2.Response:
+            (posted,) = (await visiting.ask("approvals")).json()["calls"]
+            assert {"once", "session"} <= set(posted["question"]["offers"])
+            return await visiting.ask(
+                "decide", id=posted["question"]["id"], approves=True, extent=extent, proof=proof
+            )
+
+        begun = client.begin("tools/call", call("write", text="one"))
+        await gate.waiting()
+        for extent in ("session", "always"):
+            refused = (await decide(extent, report["code"])).json()["fault"]
+            if extent == "session":
+                assert refused["reason"] == "presence-unproven"
+                assert "--lasting" in refused["hint"]
+        assert (await decide("once", report["code"])).status_code == 200, "it cost no code"
+        await client.answer_to(begun)
+        begun = client.begin("tools/call", call("write", text="two"))
+        await gate.waiting()
+        code = (await asyncio.to_thread(opened, workspace, "--code", "--lasting"))["code"]
+        assert (await decide("session", code)).status_code == 200
+        await client.answer_to(begun)
+        # Trusted for the session: nobody is asked.
+        await client.answer_to(client.begin("tools/call", call("write", text="three")))
+    assert gate.written == ["one", "two", "three"]
 
 
 @attack("P6")
