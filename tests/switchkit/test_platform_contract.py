@@ -188,6 +188,7 @@ def test_a_socket_has_a_name_and_a_file_none(system: System) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, started(stdin=theirs.fileno()) as process:
         assert system.streams.stream_of(process.pid).startswith("socket:")
+        assert not system.streams.is_input_over(process.pid)
     with started() as process:
         assert system.streams.stream_of(process.pid) == ""
 
