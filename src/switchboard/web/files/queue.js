@@ -124,10 +124,12 @@ function move(by) {
   select(all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))], true);
 }
 
-function key(name) {
+function key(name, isHeld) {
   if (name === "j" || name === "k") { move(name === "j" ? 1 : -1); return true; }
   const place = find(selected);
   if (!place || (name !== "a" && name !== "d")) return false;
+  // A key that is held down answers one question, and not those behind it.
+  if (isHeld) return true;
   if (name === "a") place.querySelector("input").focus();
   else place.querySelector('[data-act="deny"]').click();
   return true;
