@@ -176,6 +176,11 @@ async def test_the_page_cannot_ask_for_everything(workspace: Workspace) -> None:
             assert answer.status_code == 404
 
 
+def _nobody_else(address: str, port: int, to_port: int) -> int:
+    del address, port, to_port
+    return os.getuid()
+
+
 def _somebody_else(address: str, port: int, to_port: int) -> int:
     del address, port, to_port
     return os.getuid() + 12345
@@ -248,7 +253,7 @@ async def test_another_user_who_has_the_login_of_a_browser_sees_nothing(
     transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType]
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as http:
         other = Visitor(http, "http://127.0.0.1:1/")
-        monkeypatch.setattr(site, "connected_user", lambda *_: os.getuid())
+        monkeypatch.setattr(site, "connected_user", _nobody_else)
         assert (await other.login(f"#login={visits.link()}")).status_code == 200
         monkeypatch.setattr(site, "connected_user", _somebody_else)
         for word in ("status", "approvals", "stop-calls", "decide"):

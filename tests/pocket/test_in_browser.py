@@ -113,8 +113,12 @@ TOO_LATE = """
 const sent = window.fetch;
 let late = 0;
 window.fetch = (to, how) => {
-  if (to === "/pocket/queue" && !late++) how.body = how.body.replace(/"nonce":"[^"]*/, '"nonce":"x');
-  return sent(to, how).then((answer) => { if (late && !answer.ok) document.title = "late"; return answer; });
+  if (to === "/pocket/queue" && !late++)
+    how.body = how.body.replace(/"nonce":"[^"]*/, '"nonce":"x');
+  return sent(to, how).then((answer) => {
+    if (late && !answer.ok) document.title = "late";
+    return answer;
+  });
 };
 """
 

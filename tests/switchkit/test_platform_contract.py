@@ -3,7 +3,6 @@
 Linux by its own side; macOS by its own too, over a double of its kernel (`darwin_kernel`).
 """
 
-import contextlib
 import importlib
 import os
 import select

@@ -68,9 +68,7 @@ def run(request: CommandRequest) -> Report:
     client = ready_daemon(places_from(dict(request.environ)), request.environ)
     try:
         is_lasting = request.arguments.has("lasting")
-        wanted = OpenRequest(
-            wants_code=not why_not, only_code=only_code, is_lasting=is_lasting
-        )
+        wanted = OpenRequest(wants_code=not why_not, only_code=only_code, is_lasting=is_lasting)
         found = client.answer(wanted, OpenedPage)
     finally:
         client.close()

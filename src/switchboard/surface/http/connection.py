@@ -67,7 +67,8 @@ class HttpConnection(H11Protocol):
     def __init__(self, *, heads: UnfinishedHeads, **given: Any) -> None:
         super().__init__(**given)
         # One for all of its requests, and for no other connection.
-        self.app_state = {**self.app_state, CONNECTION: {}}
+        known: dict[str, bool] = {}
+        self.app_state = {**given["app_state"], CONNECTION: known}
         self._heads = heads
         self._bounds = heads.bounds
         self._limit: asyncio.TimerHandle | None = None

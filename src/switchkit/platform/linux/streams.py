@@ -77,7 +77,16 @@ def _is_cut(inode: int) -> bool:
 
     numbers = ((_ASKED_BYTES, 4), (_BY_FAMILY, 2), (1, 2), (1, 4), (0, 4))
     # One socket by its inode, whatever its state; no cookie is known of it.
-    wanted = ((socket.AF_UNIX, 1), (0, 1), (0, 2), (_ALL, 4), (inode, 4), (0, 4), (_ALL, 4), (_ALL, 4))
+    wanted = (
+        (socket.AF_UNIX, 1),
+        (0, 1),
+        (0, 2),
+        (_ALL, 4),
+        (inode, 4),
+        (0, 4),
+        (_ALL, 4),
+        (_ALL, 4),
+    )
     asked = b"".join(value.to_bytes(size, sys.byteorder) for value, size in numbers + wanted)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:

@@ -244,9 +244,7 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
             id=held.id,
             title=f"changed tool: {written_out(held.tool)} of {written_out(held.server)}",
             choices=_FOR_A_DEFINITION,
-            report=WatchedDefinitionReport(
-                definition=DatedHeld.of(held), changes=held.changes
-            ),
+            report=WatchedDefinitionReport(definition=DatedHeld.of(held), changes=held.changes),
         )
         for held in found.definitions
     ]
