@@ -29,7 +29,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
     connections: int = 1024
 
 
-class Waiting(Protocol):
+class SilentConnection(Protocol):
     """Somebody who is connected and has not said what they want."""
 
     def give_up(self) -> None:
@@ -44,12 +44,12 @@ class UnfinishedHeads:
         self.bounds = bounds
         # Connections that are not encrypted yet, which nobody else counts.
         self.unencrypted = 0
-        self._connections: dict[Waiting, None] = {}
+        self._connections: dict[SilentConnection, None] = {}
 
-    def add(self, connection: Waiting) -> None:
+    def add(self, connection: SilentConnection) -> None:
         self._connections[connection] = None
 
-    def discard(self, connection: Waiting) -> None:
+    def discard(self, connection: SilentConnection) -> None:
         self._connections.pop(connection, None)
 
     def make_room(self, others: int) -> None:
