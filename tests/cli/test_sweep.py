@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -181,12 +182,17 @@ def test_whoever_is_still_written_to_stays(
 def _fed(command: list[str], ending: list[int]) -> tuple[int, int]:
     """Start a server whose starter has ended. Give its number, and the end of its input."""
     reading, writing = os.pipe()
+    pid = _started(command, reading, ending)
+    os.close(reading)
+    return pid, writing
+
+
+def _started(command: list[str], reading: int, ending: list[int]) -> int:
     shell = 'exec 3<&0; "$@" >/dev/null 2>&1 <&3 & echo $!'
     words = ["/bin/sh", "-c", shell, "sh", *command]
     done = subprocess.run(words, stdin=reading, capture_output=True, text=True, check=True)
-    os.close(reading)
     ending.append(int(done.stdout))
-    return ending[-1], writing
+    return ending[-1]
 
 
 def _seen_without_rights(workspace: Workspace) -> list[int]:
@@ -238,6 +244,26 @@ def test_a_server_that_runs_on_after_its_input_is_over_is_found_whoever_shows_no
     os.close(writing)
     while _seen_without_rights(workspace) != [pid]:
         assert time.monotonic() < deadline
+
+
+@attack("T61")
+def test_a_server_stays_while_somebody_has_the_other_end_of_its_socket(
+    workspace: Workspace, tmp_path: Path, ending: list[int]
+) -> None:
+    """Hosts on Node speak over sockets. Whoever has started the server for one may have ended."""
+    command = _server(tmp_path, f"mcp-socket-{os.getpid()}.py")
+    with Path(command[1]).open("a", encoding="utf-8") as script:
+        script.write("import signal\nsignal.pause()\n")
+    _host_file(workspace, command)
+    ours, theirs = socket.socketpair()
+    pid = _started(command, theirs.fileno(), ending)
+    theirs.close()
+    assert stream_of(pid).startswith("socket:")
+    assert _pids(workspace, "--yes") == []
+    assert living(pid)
+    ours.close()
+    assert _pids(workspace, "--yes") == [pid]
+    assert not living(pid)
 
 
 def test_what_runs_for_itself_stays(

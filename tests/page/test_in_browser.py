@@ -3,6 +3,7 @@
 import asyncio
 
 from cli.commands import switchboard
+from gate.ground import Gate, call
 from page.visiting import opened, waiting_call
 from support.chromium import Browser
 from support.daemons import shim
@@ -89,6 +90,36 @@ async def test_a_no_by_keyboard_on_a_phone_in_the_dark(
         await tab.until_text("Denied.")
     assert process.returncode != 0
     assert not (workspace.root / "touched").exists()
+
+
+@attack("T62")
+async def test_a_key_that_is_held_down_denies_one_question(
+    workspace: Workspace, browser: Browser
+) -> None:
+    gate = Gate(workspace)
+    waiting = "document.querySelectorAll('[data-act=deny]').length"
+    async with gate.window(capabilities={}) as client:
+        begun = [client.begin("tools/call", call("write", text=each)) for each in ("one", "two")]
+        await gate.waiting(2)
+        report = await asyncio.to_thread(opened, workspace)
+        tab = await browser.page(report["link"])
+        await tab.until_text("switchboard-tests 1")
+        await tab.go(report["url"] + "#queue")
+        await tab.until(f"{waiting} === 2")
+        await tab.press("j")
+        await tab.press("d")
+        await tab.until(f"{waiting} === 1")
+        # The same key, still down.
+        for _ in range(5):
+            down: Json = {"type": "keyDown", "key": "d", "text": "d", "autoRepeat": True}
+            await tab.do("Input.dispatchKeyEvent", **down)
+        listed = (await gate.type("approvals", "list", "--all", "--json")).report["approvals"]
+        assert {each["state"] for each in listed} == {"denied", "pending"}
+        await tab.press("d")
+        await tab.until(f"{waiting} === 0")
+        for each in begun:
+            await client.answer_to(each)
+    assert gate.written == []
 
 
 async def test_a_yes_without_a_code_asks_for_one_and_a_wrong_one_is_refused(

@@ -67,7 +67,8 @@ async def test_a_page_that_comes_back_hears_what_it_missed(workspace: Workspace)
         async with hearing(visiting, place) as heard:
             missed = await heard.until("CallStarted")
             assert missed["call_id"] != began["call_id"]
-        for nowhere in ("", "x", "0-0", place + "9", f"{place.partition('-')[0]}--1"):
+        era = place.partition("-")[0]
+        for nowhere in ("", "x", "0-0", place + "9", f"{era}--1", f"{era}-{'9' * 5_000}"):
             async with hearing(visiting, nowhere) as heard:
                 assert await heard.next() == "anew"
 

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from cli.commands import switchboard
+from gate.ground import Gate, call
 from page.visiting import KEY, PATIENCE, Visitor, opened, stranger, visitor, waiting_call
 from support.daemons import shim
 from support.requirements import attack
@@ -175,9 +176,47 @@ async def test_the_page_cannot_ask_for_everything(workspace: Workspace) -> None:
             assert answer.status_code == 404
 
 
-def _somebody_else(port: int, to_port: int) -> int:
-    del port, to_port
+def _nobody_else(address: str, port: int, to_port: int) -> int:
+    del address, port, to_port
+    return os.getuid()
+
+
+def _somebody_else(address: str, port: int, to_port: int) -> int:
+    del address, port, to_port
     return os.getuid() + 12345
+
+
+@attack("T59")
+async def test_a_request_that_is_nested_too_deeply_is_refused_like_any_other(
+    workspace: Workspace,
+) -> None:
+    deep = "[" * 5_000 + "]" * 5_000
+    async with visitor(workspace) as (visiting, _):
+        answer = await visiting.http.post(
+            f"{visiting.url}page/api/status",
+            content=f'{{"a": {deep}}}',
+            headers={**visiting.headers, "content-type": "application/json"},
+        )
+        assert (answer.status_code, "nested too deeply" in answer.text) == (400, True)
+        assert (await visiting.ask("status")).status_code == 200
+    assert "Traceback" not in (workspace.home / "logs" / "daemon.log").read_text("utf-8")
+
+
+@attack("P3")
+async def test_a_header_that_says_where_a_request_comes_from_says_it_once_and_exactly(
+    workspace: Workspace,
+) -> None:
+    async with visitor(workspace) as (visiting, _):
+        url = f"{visiting.url}page/api/status"
+        given = [*visiting.headers.items(), ("content-type", "application/json")]
+        sites = [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-origin")]
+        answer = await visiting.http.post(url, content="{}", headers=[*given, *sites])
+        assert answer.status_code == 400
+        # A blank that is none for HTTP is a part of the name.
+        name = visiting.origin.removeprefix("http://").encode() + b"\xa0"
+        named = [(each.encode(), value.encode()) for each, value in given]
+        answer = await visiting.http.post(url, content="{}", headers=[*named, (b"host", name)])
+        assert answer.status_code == 421
 
 
 @attack("P5")
@@ -189,7 +228,7 @@ async def test_another_user_of_the_machine_cannot_log_in(
         port = int(visiting.origin.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         own = writer.get_extra_info("sockname")[1]
-        assert connected_user(own, port) == os.getuid()
+        assert connected_user("127.0.0.1", own, port) == os.getuid()
         writer.close()
         del reader
     monkeypatch.setattr(site, "connected_user", _somebody_else)
@@ -201,6 +240,27 @@ async def test_another_user_of_the_machine_cannot_log_in(
         answer = await other.login(f"#login={visits.link()}")
     assert answer.status_code == 403
     assert "another user" in answer.text
+
+
+@attack("T56")
+async def test_another_user_who_has_the_login_of_a_browser_sees_nothing(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While no daemon runs, they listen at its port, and open pages send them cookie and key."""
+    del workspace
+    visits = Visits("secret", "http://127.0.0.1:1")
+    app = site.PageSite(None, visits, lambda _: lambda: None, 1)  # pyright: ignore[reportArgumentType]
+    transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType]
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as http:
+        other = Visitor(http, "http://127.0.0.1:1/")
+        monkeypatch.setattr(site, "connected_user", _nobody_else)
+        assert (await other.login(f"#login={visits.link()}")).status_code == 200
+        monkeypatch.setattr(site, "connected_user", _somebody_else)
+        for word in ("status", "approvals", "stop-calls", "decide"):
+            answer = await other.ask(word)
+            assert (answer.status_code, "another user" in answer.text) == (403, True)
+        stream = await http.get("/page/events", headers=other.headers)
+        assert stream.status_code == 403
 
 
 @attack("P6")
@@ -244,6 +304,40 @@ async def test_a_yes_takes_a_code_that_counts_once_and_a_no_takes_none(
         found = (await visiting.ask("approvals", everything=True)).json()["calls"]
         assert [each["answer"]["by"] for each in found] == ["page", "page"]
         assert "switchboard" in found[0]["answer"]["chain"], "whoever was shown the code is noted"
+
+
+@attack("T60")
+async def test_a_code_for_one_call_is_not_worth_a_yes_for_the_session_or_for_good(
+    workspace: Workspace,
+) -> None:
+    """How far a yes goes is chosen on the page, and an agent may be who drives that."""
+    gate = Gate(workspace)
+    async with visitor(workspace) as (visiting, report), gate.window(capabilities={}) as client:
+
+        async def decide(extent: str, proof: str) -> httpx2.Response:
+            (posted,) = (await visiting.ask("approvals")).json()["calls"]
+            assert {"once", "session"} <= set(posted["question"]["offers"])
+            return await visiting.ask(
+                "decide", id=posted["question"]["id"], approves=True, extent=extent, proof=proof
+            )
+
+        begun = client.begin("tools/call", call("write", text="one"))
+        await gate.waiting()
+        for extent in ("session", "always"):
+            refused = (await decide(extent, report["code"])).json()["fault"]
+            if extent == "session":
+                assert refused["reason"] == "presence-unproven"
+                assert "--lasting" in refused["hint"]
+        assert (await decide("once", report["code"])).status_code == 200, "it cost no code"
+        await client.answer_to(begun)
+        begun = client.begin("tools/call", call("write", text="two"))
+        await gate.waiting()
+        code = (await asyncio.to_thread(opened, workspace, "--code", "--lasting"))["code"]
+        assert (await decide("session", code)).status_code == 200
+        await client.answer_to(begun)
+        # Trusted for the session: nobody is asked.
+        await client.answer_to(client.begin("tools/call", call("write", text="three")))
+    assert gate.written == ["one", "two", "three"]
 
 
 @attack("P6")

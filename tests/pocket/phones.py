@@ -93,11 +93,16 @@ class PhonePage:
 
 
 @asynccontextmanager
-async def phone_page(workspace: Workspace, *words: str) -> AsyncGenerator[PhonePage]:
-    """Serve phones on loopback, as a person does in a terminal of their own."""
+async def phone_page(
+    workspace: Workspace, *words: str, files: int = 1024
+) -> AsyncGenerator[PhonePage]:
+    """Serve phones on loopback, as a person does in a terminal of their own.
+
+    `files` is how many that process may have open.
+    """
     command = workspace.command("approvals", "serve", "--listen", "127.0.0.1:0", "--json", *words)
     process = await asyncio.create_subprocess_exec(
-        *("timeout", "100", *command),
+        *("prlimit", f"--nofile={files}", "timeout", "100", *command),
         stdin=subprocess.DEVNULL,
         stdout=PIPE,
         stderr=PIPE,
@@ -123,11 +128,14 @@ async def phone_page(workspace: Workspace, *words: str) -> AsyncGenerator[PhoneP
 
 
 @asynccontextmanager
-async def phone(page: PhonePage, *, registered: bool = True) -> AsyncGenerator[Phone]:
-    """A phone that opened the page, and knows its certificate."""
+async def phone(
+    page: PhonePage, *, registered: bool = True, address: str = "127.0.0.1"
+) -> AsyncGenerator[Phone]:
+    """A phone that opened the page from an address, and knows its certificate."""
     pem = await asyncio.to_thread(_certificate, page)
     trusting = ssl.create_default_context(cadata=pem)
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, verify=trusting) as http:
+    way = httpx2.AsyncHTTPTransport(verify=trusting, local_address=address)
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, transport=way) as http:
         found = Phone(http, page.url)
         if registered:
             answer = await found.register(page.code)

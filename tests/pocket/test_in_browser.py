@@ -108,6 +108,40 @@ async def test_the_queue_is_on_a_registered_phone_also_in_the_dark(
         assert process.returncode != 0
 
 
+# The next request goes out with a number that counts no more, as after a sleep.
+TOO_LATE = """
+const sent = window.fetch;
+let late = 0;
+window.fetch = (to, how) => {
+  if (to === "/pocket/queue" && !late++)
+    how.body = how.body.replace(/"nonce":"[^"]*/, '"nonce":"x');
+  return sent(to, how).then((answer) => {
+    if (late && !answer.ok) document.title = "late";
+    return answer;
+  });
+};
+"""
+
+
+@attack("O9")
+async def test_a_phone_that_signs_too_late_keeps_its_key(
+    workspace: Workspace, browser: Browser
+) -> None:
+    told_by(workspace)
+    async with phone_page(workspace) as page:
+        tab = await phone_tab(browser)
+        await tab.go(page.url)
+        await register(tab, page.code)
+        await tab.until_text("Nothing waits for an answer.")
+        await tab.value(TOO_LATE)
+        async with waiting_call(workspace, "says", "text=one") as (_, process):
+            await tab.until("document.title === 'late'")
+            await tab.until_text("1 waiting for your answer")
+            await tab.click("button.main")
+            await tab.until_text("says: approved")
+        assert process.returncode == 0
+
+
 HOSTILE = '<img src=x onerror="window.hacked=1">\u202egnp.exe\u200b'
 
 

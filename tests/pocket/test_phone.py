@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import socket
 import ssl
 import stat
 from pathlib import Path
@@ -23,6 +24,7 @@ from switchboard.control.client import running_daemon
 from switchboard.control.requests import ControlRequest, OfferRequest, TokenAnswerRequest
 from switchboard.core.faults import Fault
 from switchboard.ipc.paths import places_from
+from switchboard.pocket.nonces import LASTS_S, Nonces
 
 
 def records(workspace: Workspace, event: str) -> list[Json]:
@@ -316,6 +318,61 @@ async def test_a_yes_is_not_taken_from_a_page_that_the_asking_client_serves(
         assert denied.status_code == 200
         await calling
     assert not (workspace.root / "touched").exists()
+
+
+@attack("O9")
+async def test_strangers_take_no_number_from_a_phone_and_bar_nobody_else(
+    workspace: Workspace,
+) -> None:
+    told_by(workspace)
+    async with phone_page(workspace) as page, phone(page) as own:
+        nonce = await own.nonce()
+        async with phone(page, registered=False, address="127.0.0.2") as stranger:
+            for _ in range(600):
+                await stranger.nonce()
+        for number in range(11):
+            async with phone(page, registered=False, address=f"127.0.1.{number + 1}") as guessing:
+                for _ in range(10):
+                    assert (await guessing.post("look", token="guess")).status_code == 404
+                assert (await guessing.post("look", token="guess")).status_code == 429
+        proof = own.signature("switchboard", own.origin, nonce, "queue")
+        for reason in ("", "nonce-unknown"):
+            said = await own.post("queue", device=own.device, nonce=nonce, signature=proof)
+            assert said.json().get("error", {}).get("reason", "") == reason
+
+
+def test_a_number_to_sign_counts_once_for_a_while_and_with_us_alone() -> None:
+    now = [1.0]
+    ours, others = Nonces(lambda: now[0]), Nonces(lambda: now[0])
+    one, two = ours.issue(), ours.issue()
+    assert one != two
+    assert ours.counts(one)
+    assert not others.counts(one)
+    ours.use(one)
+    assert (ours.counts(one), ours.counts(two)) == (False, True)
+    until, _, rest = two.partition(".")
+    for made_up in ("", "x", "..", f"{until}9.{rest}", f"9{until}.{rest}", f"é{two}", two + "0"):
+        assert not ours.counts(made_up), made_up
+    now[0] += LASTS_S
+    assert not ours.counts(two)
+    # What was used is forgotten only once it would be too old.
+    ours.use(ours.issue())
+    assert not ours.counts(one)
+
+
+@attack("O10")
+async def test_those_who_connect_and_say_nothing_keep_no_phone_out(workspace: Workspace) -> None:
+    """They hold a file each before they are encrypted; none of ours counts them but this."""
+    told_by(workspace)
+    async with phone_page(workspace, files=256) as page:
+        host, _, port = page.url.removeprefix("https://").rstrip("/").rpartition(":")
+        silent = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(500)]
+        try:
+            async with phone(page) as own:
+                assert await own.queue() == []
+        finally:
+            for each in silent:
+                each.close()
 
 
 async def test_what_is_kept_is_private_and_the_certificate_is_the_one_that_was_shown(

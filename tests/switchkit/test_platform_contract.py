@@ -3,7 +3,6 @@
 Linux by its own side; macOS by its own too, over a double of its kernel (`darwin_kernel`).
 """
 
-import contextlib
 import importlib
 import os
 import resource
@@ -21,6 +20,7 @@ import pytest
 
 from support import darwin_kernel
 from support.processes import wait_until_true
+from support.requirements import attack
 from switchkit.platform import GONE, REFUSED, SENT, UNKNOWN, Unknown, paths
 from switchkit.platform.darwin import calls
 from switchkit.platform.darwin import paths as darwin_paths
@@ -225,6 +225,7 @@ def test_a_socket_has_a_name_and_a_file_none(system: System) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, started(stdin=theirs.fileno()) as process:
         assert system.streams.stream_of(process.pid).startswith("socket:")
+        assert not system.streams.is_input_over(process.pid)
     with started() as process:
         assert system.streams.stream_of(process.pid) == ""
 
@@ -244,14 +245,34 @@ def test_who_listens_is_known(system: System, family: int, host: str) -> None:
         assert not system.ports.holds(os.getppid(), sockets)
         assert system.ports.addresses(port) == {host}
         with socket.create_connection((host, port)) as client:
-            user = system.ports.connected_user(client.getsockname()[1], port)
+            user = system.ports.connected_user(host, client.getsockname()[1], port)
             assert user == os.getuid()
     assert str(port) in system.ports.hint_who_holds(port)
 
 
 def test_a_connection_of_nobody_is_not_ours(system: System) -> None:
-    with contextlib.suppress(Unknown):
-        assert system.ports.connected_user(1, 2) not in (0, os.getuid())
+    assert system.ports.connected_user("127.0.0.1", 1, 2) == -1
+
+
+@attack("T56")
+def test_a_connection_is_known_by_its_address_and_while_it_is_whole(system: System) -> None:
+    """Others choose their ports: the same one from another address, or one that they half close."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            own = client.getsockname()[1]
+            assert system.ports.connected_user("127.0.0.1", own, port) == os.getuid()
+            assert system.ports.connected_user("127.0.0.2", own, port) == -1
+            client.shutdown(socket.SHUT_WR)
+            assert system.ports.connected_user("127.0.0.1", own, port) == -1
+
+
+def test_a_socket_of_ipv6_connects_from_an_address_of_ipv4(system: System) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_INET6) as own:
+        port = listener.getsockname()[1]
+        own.connect(("::ffff:127.0.0.1", port))
+        user = system.ports.connected_user("127.0.0.1", own.getsockname()[1], port)
+        assert user == os.getuid()
 
 
 def test_a_clone_is_a_new_file_or_none(system: System, tmp_path: Path) -> None:

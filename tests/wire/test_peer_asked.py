@@ -116,6 +116,39 @@ async def test_errors_are_answered_with_their_code_and_data(desk: Desk) -> None:
     assert second["error"] == {"code": -32000, "message": "later"}
 
 
+DEEP = '{"a":' * 5_000 + '"id":9' + "}" * 5_000
+
+
+@attack("T59")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'{{"jsonrpc":"2.0","id":7,"method":"now","params":{DEEP}}}', 7),
+        (f'{{ "method" : "now", "id": "a b", "params": {DEEP} }}', "a b"),
+        (f'{{"method":"now","params":{DEEP},"jsonrpc":"2.0","id":8}}', 8),
+        (f'{{"method":"now","params":{DEEP},"id":8,"jsonrpc":"2.0"}} ', 8),
+        # Whose it is cannot be told, or it is nobody's: an answer has an id of ours.
+        (f'{{"jsonrpc":"2.0","id":7,"result":{DEEP}}}', None),
+        (f'{{"jsonrpc":"2.0","method":"now","params":{DEEP}}}', None),
+        (f'{{"jsonrpc":"2.0","params":{DEEP},"method":"now"}}', None),
+        (f'{{"params":{DEEP},"id":7.5,"method":"now"}}', None),
+        (f'[{{"jsonrpc":"2.0","id":7,"method":"now","params":{DEEP}}}]', None),
+        # One of that id is under way, and gets its own answer.
+        (f'{{"jsonrpc":"2.0","id":1,"method":"now","params":{DEEP}}}', None),
+    ],
+)
+async def test_a_request_that_is_nested_too_deeply_is_answered_to_who_asked(
+    text: str, told: MessageId, desk: Desk
+) -> None:
+    peer, pipe = make_peer(desk)
+    peer.receive(message("wait", "1"))
+    peer.receive(text.encode())
+    [answer] = await pipe.has_sent(1)
+    assert answer["id"] == told
+    assert answer["error"]["code"] in (-32600, -32700)
+    assert desk.begun == [1]
+
+
 @pytest.mark.parametrize("method", ["burst", "burst-now"])
 async def test_what_nobody_foresaw_is_an_internal_error_without_its_text(
     method: str, desk: Desk

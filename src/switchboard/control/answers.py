@@ -51,11 +51,17 @@ class ServerLogLines(Struct, frozen=True, kw_only=True):
     since: float = 0.0
 
 
+class ChangedTool(Held, frozen=True, kw_only=True):
+    """A definition that waits, with the lines that a person reads of the change everywhere."""
+
+    changes: tuple[str, ...] = ()
+
+
 class WaitingApprovals(Struct, frozen=True, kw_only=True):
     """Calls that wait for a person or did, and tools that their servers have changed."""
 
     calls: tuple[Posted, ...] = ()
-    definitions: tuple[Held, ...] = ()
+    definitions: tuple[ChangedTool, ...] = ()
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -2,9 +2,12 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
+from functools import lru_cache
 
 from switchboard.approvals.approver import Approver
-from switchboard.control.answers import Decision, WaitingApprovals
+from switchboard.approvals.differences import held_difference
+from switchboard.control.answers import ChangedTool, Decision, WaitingApprovals
 from switchboard.control.requests import ApprovalsRequest, DecideRequest
 from switchboard.control.served_clients import clients_of, served_now
 from switchboard.core.audit import AuditApproval, AuditRecord, new_record
@@ -36,9 +39,11 @@ class Decisions:
             found = await self._find(request.id)
             if isinstance(found, Posted):
                 return WaitingApprovals(calls=(found,))
-            return WaitingApprovals(definitions=(found,))
+            return WaitingApprovals(definitions=await _changed([found]))
         calls = await (self._store.recent() if request.everything else self._store.waiting())
-        return WaitingApprovals(calls=tuple(calls), definitions=tuple(await self._store.held()))
+        return WaitingApprovals(
+            calls=tuple(calls), definitions=await _changed(await self._store.held())
+        )
 
     async def decide(
         self, request: DecideRequest, approver: Approver, *, by: str = "cli", device: str = ""
@@ -139,6 +144,25 @@ class Decisions:
                 "the server has changed it again meanwhile",
                 hint="switchboard approvals list",
             )
+
+
+async def _changed(held: Sequence[Held]) -> tuple[ChangedTool, ...]:
+    # To compare long ones takes a while, in which others are served.
+    return await asyncio.to_thread(lambda: tuple(map(_told, held))) if held else ()
+
+
+@lru_cache(maxsize=64)
+def _told(held: Held) -> ChangedTool:
+    """Kept, because pages ask whenever the queue changes, and a definition is held once."""
+    return ChangedTool(
+        id=held.id,
+        server=held.server,
+        tool=held.tool,
+        before=held.before,
+        after=held.after,
+        at=held.at,
+        changes=held_difference(held),
+    )
 
 
 def _record(held: Held, request: DecideRequest, approver: Approver, by: str) -> AuditRecord:

@@ -256,6 +256,8 @@ class OpenRequest(ControlRequest, frozen=True, kw_only=True, tag="open"):
     # A code that counts for one yes, too; or nothing else.
     wants_code: bool = True
     only_code: bool = False
+    # The code is also for a yes that goes further than one call.
+    is_lasting: bool = False
 
 
 class ReloadRequest(ControlRequest, frozen=True, kw_only=True, tag="reload"):

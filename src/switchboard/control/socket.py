@@ -41,6 +41,9 @@ async def serve_requests(
         except msgspec.MsgspecError as error:
             _tell(connection, Aside(error=str(error)))
             continue
+        except RecursionError:
+            _tell(connection, Aside(error="it is nested too deeply"))
+            continue
         match request:
             case EventsRequest():
                 await _show_events(control, connection, request)

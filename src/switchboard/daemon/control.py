@@ -71,7 +71,7 @@ from switchboard.control.run_desk import run_answer
 from switchboard.control.status import Stopping
 from switchboard.core.audit import new_record
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.questions import Asker
+from switchboard.core.questions import Asker, Extent
 from switchboard.daemon.attachment import Attachment
 from switchboard.daemon.caller import Caller, open_caller
 from switchboard.daemon.desk.children import change_children, log_lines
@@ -263,7 +263,7 @@ class DaemonControl:
             # A code is not lost on what has been decided meanwhile.
             asked = replace(request, approves=False, extent="once", only_check=True)
             await self._decisions.decide(asked, Approver.of(0))
-            with self._spent(request.proof) as approver:
+            with self._spent(request.proof, request.extent) as approver:
                 return await self._decisions.decide(request, approver, by=self._via)
         if self._via != "cli" and request.approves:
             raise Fault(
@@ -338,7 +338,7 @@ class DaemonControl:
         with self._spent(request.proof):
             return await services.answer(request)
 
-    def _spent(self, proof: str) -> AbstractContextManager[Approver]:
+    def _spent(self, proof: str, extent: Extent = "once") -> AbstractContextManager[Approver]:
         """Use a proof up that a person is there. Raises a fault."""
         page = self._state.page
         if self._via != "page" or page is None:
@@ -348,7 +348,7 @@ class DaemonControl:
                 "a token does not prove that a person is there",
                 hint="switchboard open",
             )
-        return page.presence.spent(proof)
+        return page.presence.spent(proof, is_lasting=extent != "once")
 
     @property
     def _runs(self) -> "RunService":

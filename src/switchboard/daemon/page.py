@@ -77,7 +77,9 @@ class DaemonPage:
         approver = Approver.of(pid)
         await asyncio.to_thread(_check_person, approver, self._home, pid)
         link = "" if request.only_code else f"{self.url}#login={self._visits.link()}"
-        code = shown_code(self.presence.issue(approver)) if request.wants_code else ""
+        code = ""
+        if request.wants_code:
+            code = shown_code(self.presence.issue(approver, is_lasting=request.is_lasting))
         return OpenedPage(url=self.url, link=link, code=code)
 
     async def _serve(self, listening: socket.socket, up: asyncio.Event) -> None:

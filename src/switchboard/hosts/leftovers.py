@@ -2,9 +2,9 @@
 
 Four things have to come together before a process counts as one: its command line is that of a
 server in a file of its user, arguments included; its parent has ended; its input is a pipe or a
-socket, as a host makes it; and of a pipe nobody else holds an end. A server that somebody runs for
-themselves has a terminal, a file or nothing there, or somebody who writes into its pipe. Where that
-cannot be told, because some process does not show what it holds, the server stays.
+socket, as a host makes it; and nobody else holds the other end. A server that somebody runs for
+themselves has a terminal, a file or nothing there, or somebody who writes to it. Where that cannot
+be told, because some process does not show what it holds, the server stays.
 """
 
 import os
@@ -165,6 +165,9 @@ def _is_spoken_to(process: Vitals, table: ProcessTable) -> bool:
         return True
     if is_input_over(process.pid):
         return False
+    if stream.startswith("socket:"):
+        # Somebody has its other end, which has another name; or nobody can tell.
+        return True
     tree = {process.pid, *(each.pid for each in _below(process.pid, table))}
     unseen: list[int] = []
     for pid in table.processes:
@@ -175,9 +178,6 @@ def _is_spoken_to(process: Vitals, table: ProcessTable) -> bool:
             unseen.append(pid)
         elif stream in held:
             return True
-    # The other end of a socket cannot be seen; that of a pipe has the same name.
-    if stream.startswith("socket:"):
-        return False
     if not any(stream in (streams_of(pid, to_write=True) or ()) for pid in tree):
         # It is open for writing, and nobody who shows it has it.
         return True

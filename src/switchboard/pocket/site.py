@@ -7,9 +7,7 @@ device over exactly what is asked, with a number that counts once.
 
 import asyncio
 import os
-import secrets
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -17,9 +15,9 @@ from msgspec import Struct
 
 from switchboard.control.answers import Decision, OfferedAnswers
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.core.single_use import SingleUse
 from switchboard.pocket.devices import Device, DeviceBook
 from switchboard.pocket.guesses import Guesses
+from switchboard.pocket.nonces import Nonces
 from switchboard.pocket.pairing import PairingCodes
 from switchboard.pocket.proofs import is_key, is_signed
 from switchboard.pocket.shown_question import brief_fields, whole_fields
@@ -47,10 +45,6 @@ _FILES = os.path.join(os.path.dirname(__file__), "files")
 _API = "/pocket/"
 _MOST_BODY = 8_192
 _MOST_BODIES = 1 << 20
-# How long a device may take to sign, and how many do so at once.
-_NONCE_S = 120.0
-_MOST_NONCES = 512
-_RANDOM_BYTES = 18
 _UNKEPT = ((b"cache-control", b"no-store"),)
 _STATUS = {
     FaultCode.NOT_FOUND: 404,
@@ -120,9 +114,7 @@ class PocketSite:
         self._origin = f"https://{host}"
         self._guesses = Guesses()
         self._bodies = BodyBudget(_MOST_BODIES)
-        self._nonces: SingleUse[bool] = SingleUse(
-            partial(secrets.token_urlsafe, _RANDOM_BYTES), lasts_s=_NONCE_S, most=_MOST_NONCES
-        )
+        self._nonces = Nonces()
         self._is_closing = False
         self._routes = {
             "challenge": self._challenge,
@@ -178,10 +170,11 @@ class PocketSite:
     # What may be asked
 
     async def _challenge(self, _: bytes) -> Mapping[str, Any]:
-        return {"nonce": self._nonces.issue(True)}
+        return {"nonce": self._nonces.issue()}
 
     async def _pair(self, body: bytes) -> Mapping[str, Any]:
         asked = msgspec.json.decode(body, type=_Pair)
+        # The code counts once, and so the number need not: others would use up what we remember.
         if not is_key(asked.key) or not self._has_signed(asked.key, asked, "pair", asked.code):
             raise _unproven("the key of this device could not be checked")
         if not self._pairing.take(asked.code):
@@ -233,13 +226,19 @@ class PocketSite:
         device = await asyncio.to_thread(self._devices.find, proof.device)
         if device is None or not self._has_signed(device.key, proof, *words):
             raise _unproven("this device is not registered, or has not signed what it asks for")
+        self._nonces.use(proof.nonce)
         await asyncio.to_thread(self._devices.seen, device)
         return device
 
     def _has_signed(self, key: str, proof: _Proof, *words: str) -> bool:
-        # Each number counts once, whatever becomes of the rest.
-        if not self._nonces.take(proof.nonce):
-            return False
+        """Whether it has, for a number of ours. Raises a fault when that counts no more."""
+        if not self._nonces.counts(proof.nonce):
+            # Nobody's mistake: a phone may fall asleep before it signs, and we may begin anew.
+            raise Fault(
+                FaultCode.PERMISSION_DENIED,
+                "nonce-unknown",
+                "what was signed has been used, or is too old: ask for another number",
+            )
         return is_signed(key, proof.signature, ("switchboard", self._origin, proof.nonce, *words))
 
 

@@ -54,6 +54,8 @@ _MOST_STREAMS = 64
 _KEEP_ALIVE_S = 10.0
 _ROOT = 0
 _UNKEPT = ((b"cache-control", b"no-store"),)
+# What is known of a connection: whether it is one of this user.
+_SAME_USER = "same-user"
 
 
 class _Login(Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +110,7 @@ class PageSite:
                 raise Refusal(404, "the page cannot ask this")
             # Browsers may have another clock, and what waits is told with ours.
             exchange.add_headers(((b"x-switchboard-now", f"{time.time():.3f}".encode()),))
+            await self._check_user(exchange)
             await self._routes.answer(exchange, word)
         elif path == "/page/login":
             await self._login(exchange)
@@ -119,6 +122,7 @@ class PageSite:
         elif path == "/page/events":
             self.check(exchange)
             check_method(exchange, "GET")
+            await self._check_user(exchange)
             await self._follow(exchange)
         else:
             await reply_file(exchange, _FILES)
@@ -129,9 +133,8 @@ class PageSite:
         if media_type(exchange.header("content-type") or "") != JSON_TYPE:
             raise Refusal(415, f"the content type must be `{JSON_TYPE}`")
         body = await exchange.body(_MOST_LOGIN_BYTES, self._bodies)
-        if not self._is_same_user(exchange):
-            # A link may have been read from the command line of the browser.
-            raise Refusal(403, "another user of this machine cannot log in here")
+        # A link may have been read from the command line of the browser.
+        await self._check_user(exchange)
         try:
             given = msgspec.json.decode(body, type=_Login)
         except msgspec.MsgspecError:
@@ -145,12 +148,24 @@ class PageSite:
         headers = ((b"set-cookie", cookie.encode()), *_UNKEPT)
         await exchange.reply(HttpReply(200, (msgspec.json.encode({"key": visit.key}),), headers))
 
+    async def _check_user(self, exchange: Exchange) -> None:
+        """Refuse other users, with a login as well.
+
+        While no daemon runs, whoever takes its port is sent the cookie and the key of open pages.
+        """
+        known = exchange.connection
+        if _SAME_USER not in known:
+            known[_SAME_USER] = await asyncio.to_thread(self._is_same_user, exchange)
+        if not known[_SAME_USER]:
+            raise Refusal(403, "another user of this machine cannot use this page")
+
     def _is_same_user(self, exchange: Exchange) -> bool:
         try:
-            return connected_user(exchange.client_port, self._port) in (os.getuid(), _ROOT)
+            user = connected_user(exchange.client_address, exchange.client_port, self._port)
         except Unknown:
             # Where the system does not tell, the link alone counts.
             return True
+        return user in (os.getuid(), _ROOT)
 
     def _cookie_of(self, exchange: Exchange) -> str:
         try:

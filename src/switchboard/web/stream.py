@@ -16,6 +16,7 @@ from msgspec import Struct
 Follow = Callable[[Callable[[str], None]], Callable[[], None]]
 
 _KEPT = 2_000
+_MOST_DIGITS = 18
 _TOGETHER_S = 0.05
 _SOON_S = 0.005
 # A page that is loaded again finds its place, and the daemon does not write events for nobody.
@@ -81,7 +82,8 @@ class EventStream:
     def found(self, name: str) -> int | None:
         """The place of that name, unless what came after it is not known any more."""
         era, _, number = name.partition("-")
-        if era != self._era or not number.isdecimal():
+        # No place has so many digits; and to read very many of them is refused.
+        if era != self._era or not number.isdecimal() or len(number) > _MOST_DIGITS:
             return None
         place = int(number)
         return place if self._place - len(self._events) <= place <= self._place else None

@@ -31,7 +31,7 @@ from switchboard.wire.messages import (
 )
 from switchboard.wire.pending import NO_PARAMS, Pending
 from switchboard.wire.pipes import Loss, Pipe
-from switchboard.wire.unreadable import is_text, mended
+from switchboard.wire.unreadable import asked_by, is_text, mended
 
 Answer = Coroutine[Any, Any, Parts]
 # Returns the result at once, or a coroutine that will; raises RpcError to answer with an error.
@@ -114,7 +114,10 @@ class Peer:
     def _receive_one(self, message: bytes) -> None:
         try:
             envelope = read_envelope(message)
-        except (msgspec.MsgspecError, RecursionError):
+        except RecursionError:
+            self._receive_deep(message)
+            return
+        except msgspec.MsgspecError:
             whole = mended(message)
             if whole != message:
                 self._receive_one(whole)
@@ -139,6 +142,14 @@ class Peer:
         elif len(message) > _MOST_LOOKED_AT or _is_json(message):
             error = RpcError(INVALID_REQUEST, "the message is not a JSON-RPC request")
         self._pipe.send(error_parts(None, error))
+
+    def _receive_deep(self, message: bytes) -> None:
+        message_id = asked_by(message) if self._on_junk is None else None
+        if message_id is None or message_id in self._under_way:
+            self._receive_junk(message)
+            return
+        error = RpcError(INVALID_REQUEST, "the message is nested too deeply")
+        self._pipe.send(error_parts(message_id, error))
 
     def _receive_call(self, envelope: Envelope) -> None:
         assert envelope.method is not UNSET

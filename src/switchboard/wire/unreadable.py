@@ -70,3 +70,33 @@ def answered_id(message: bytes) -> MessageId:
     # Of several at the end the last is the outermost.
     found = found or re.findall(_ID, message[-_END_BYTES:])[-1:]
     return int(found[0]) if found else None
+
+
+_PART = rb'"(jsonrpc|method|id)"\s*:\s*(\d{1,15}|"[^"\\]{0,200}")'
+
+
+@cache
+def _ends() -> "tuple[re.Pattern[bytes], re.Pattern[bytes], re.Pattern[bytes]]":
+    """Members at the beginning of a message, at its end, and one of them.
+
+    Nothing is open before the first and behind the last, so that they are those of the message.
+    """
+    return (
+        re.compile(rb"\s*\{\s*((?:" + _PART + rb"\s*,\s*){1,3})"),
+        re.compile(rb"((?:,\s*" + _PART + rb"\s*){1,3})\}\s*$"),
+        re.compile(_PART),
+    )
+
+
+def asked_by(message: bytes) -> MessageId:
+    """The id of a request that is nested too deeply to be read; None where it cannot be told."""
+    begins, ends, part = _ends()
+    found: dict[bytes, bytes] = {}
+    for match in (begins.match(message[:_LOOKED_AT]), ends.search(message[-_LOOKED_AT:])):
+        if match is not None:
+            found |= {each[1]: each[2] for each in part.finditer(match[1])}
+    if not found.get(b"method", b"").startswith(b'"') or b"id" not in found:
+        # An answer has an id of ours, and a notification has none.
+        return None
+    given = found[b"id"]
+    return str(given[1:-1], "utf-8", "replace") if given.startswith(b'"') else int(given)

@@ -58,7 +58,13 @@ class Ledger(TinyServer):
         }
 
     def reword(self, args: Json) -> str:
-        self.tools["write"] = self.tools["write"]._replace(description=args["text"])
+        """Say something else of `write`, and with an object of the parameters that it takes."""
+        text: str = args["text"]
+        said: Json = {"description": text}
+        if text.startswith("{"):
+            taken = schema(("text",), text="string")
+            said = {"schema": {**taken, "properties": {**taken["properties"], **json.loads(text)}}}
+        self.tools["write"] = self.tools["write"]._replace(**said)
         self.notify("notifications/tools/list_changed")
         return "reworded"
 

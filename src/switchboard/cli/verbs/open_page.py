@@ -21,11 +21,13 @@ USAGE = Usage(
     options=(
         Option(name="no-browser", about="print the link, and open nothing"),
         Option(name="code", about="print another code for a yes, and nothing else"),
+        Option(name="lasting", about="let the code count for a session, or for good"),
     ),
     details=(
         "Starts the daemon if none runs. The link logs a browser in once, within five minutes; the"
-        " browser stays logged in for a week. Each yes on the page takes a code, which counts once"
-        " and for ten minutes. Neither is given to a client of Switchboard, or to what it started."
+        " browser stays logged in for a week. Each yes on the page takes a code, which counts once,"
+        " for ten minutes, and for one call unless it is asked for with `--lasting`. Neither is"
+        " given to a client of Switchboard, or to what it started."
     ),
     examples=("switchboard open", "switchboard open --no-browser", "switchboard open --code"),
 )
@@ -65,7 +67,8 @@ def run(request: CommandRequest) -> Report:
     why_not = why_no_consent(request)
     client = ready_daemon(places_from(dict(request.environ)), request.environ)
     try:
-        wanted = OpenRequest(wants_code=not why_not, only_code=only_code)
+        is_lasting = request.arguments.has("lasting")
+        wanted = OpenRequest(wants_code=not why_not, only_code=only_code, is_lasting=is_lasting)
         found = client.answer(wanted, OpenedPage)
     finally:
         client.close()

@@ -1,6 +1,7 @@
 """The next turn of a run, asked for on the page: a call like any other, which passes the gates."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Iterable
 
@@ -49,7 +50,7 @@ async def reply(boards: Iterable[BoardHandle], runs: Runs, request: RunReplyRequ
             FaultCode.FAILED_PRECONDITION,
             "no-board",
             f"no client works in {spec.workspace} now, so that nothing is served there",
-            hint=f"cd {spec.workspace} && switchboard runs reply {run.id} '…'",
+            hint=f"cd {shlex.quote(spec.workspace)} && switchboard runs reply {run.id} '…'",
         )
     arguments = Raw(msgspec.json.encode({"run_id": run.id, "task": request.text}))
     wanted = CallRequest(name=_REPLY, arguments=arguments, asks=True)

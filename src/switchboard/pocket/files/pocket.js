@@ -79,6 +79,13 @@ const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).re
 
 // The same with the signature of this phone over exactly these words.
 async function signed(word, body, key, ...words) {
+  // A phone may sleep between asking for the number and signing it.
+  try { return await signedOnce(word, body, key, ...words); }
+  catch (error) { if (error.reason !== "nonce-unknown") throw error; }
+  return signedOnce(word, body, key, ...words);
+}
+
+async function signedOnce(word, body, key, ...words) {
   const { nonce } = await post("challenge", {});
   const text = ["switchboard", location.origin, nonce, word, ...words].map((each) => `${each.length}:${each}\n`).join("");
   const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key, new TextEncoder().encode(text));

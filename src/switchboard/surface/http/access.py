@@ -18,7 +18,7 @@ _HTTP_PORT = 80
 _ONCE = frozenset(
     {
         *("host", "origin", "authorization", "cookie", "content-type", "content-length"),
-        *("mcp-session-id", "x-switchboard-page"),
+        *("mcp-session-id", "x-switchboard-page", "sec-fetch-site"),
     }
 )
 

@@ -6,11 +6,15 @@ for its own head makes room.
 """
 
 import asyncio
-from typing import Any
+import ssl
+from contextlib import suppress
+from typing import Any, Protocol
 
 import h11
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from switchboard.surface.http.exchange import CONNECTION
 
 # In these an answer can still begin.
 _MAY_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
@@ -25,22 +29,35 @@ class Bounds(Struct, frozen=True, kw_only=True):
     connections: int = 1024
 
 
+class SilentConnection(Protocol):
+    """Somebody who is connected and has not said what they want."""
+
+    def give_up(self) -> None:
+        """Close it: it takes too long, or others need the room."""
+        ...
+
+
 class UnfinishedHeads:
     """The connections of a server whose next head is not whole, the oldest first."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
-        self._connections: dict[HttpConnection, None] = {}
+        # Connections that are not encrypted yet, which nobody else counts.
+        self.unencrypted = 0
+        self._connections: dict[SilentConnection, None] = {}
 
-    def add(self, connection: "HttpConnection") -> None:
+    def add(self, connection: SilentConnection) -> None:
         self._connections[connection] = None
 
-    def discard(self, connection: "HttpConnection") -> None:
+    def discard(self, connection: SilentConnection) -> None:
         self._connections.pop(connection, None)
 
-    def make_room(self) -> None:
-        """Close the one that has waited longest; the one that has just come, if no other waits."""
-        if self._connections:
+    def make_room(self, others: int) -> None:
+        """Close the one that has waited longest, if there are too many beside these.
+
+        It is the one that has just come, if no other waits.
+        """
+        if others + self.unencrypted > self.bounds.connections and self._connections:
             next(iter(self._connections)).give_up()
 
 
@@ -49,6 +66,9 @@ class HttpConnection(H11Protocol):
 
     def __init__(self, *, heads: UnfinishedHeads, **given: Any) -> None:
         super().__init__(**given)
+        # One for all of its requests, and for no other connection.
+        known: dict[str, bool] = {}
+        self.app_state = {**given["app_state"], CONNECTION: known}
         self._heads = heads
         self._bounds = heads.bounds
         self._limit: asyncio.TimerHandle | None = None
@@ -57,8 +77,7 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's own
         super().connection_made(transport)
         self._begin_head()
-        if len(self.connections) > self._bounds.connections:
-            self._heads.make_room()
+        self._heads.make_room(len(self.connections))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
@@ -110,3 +129,75 @@ class HttpConnection(H11Protocol):
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
+
+
+class TlsConnection(asyncio.Protocol):
+    """A connection before it is encrypted: it counts, and has to get there within seconds.
+
+    The loop's own way to TLS holds a file for whoever says nothing, and tells nobody.
+    """
+
+    def __init__(self, *, heads: UnfinishedHeads, context: ssl.SSLContext, **given: Any) -> None:
+        self._heads = heads
+        self._context = context
+        self._inner = _Held(HttpConnection(heads=heads, **given))
+        self._transport: asyncio.Transport | None = None
+        self._shaking: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        self._transport = transport
+        self._heads.unencrypted += 1
+        self._heads.add(self)
+        self._shaking = asyncio.get_running_loop().create_task(self._shake_hands(transport))
+        self._heads.make_room(len(self._inner.whole.connections))
+
+    def give_up(self) -> None:
+        self._heads.discard(self)
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _shake_hands(self, transport: asyncio.Transport) -> None:
+        # Whoever cannot, or is too slow, or is not ours to serve any more, is gone.
+        with suppress(OSError, asyncio.CancelledError):
+            try:
+                encrypted = await asyncio.get_running_loop().start_tls(
+                    transport,
+                    self._inner,
+                    self._context,
+                    server_side=True,
+                    ssl_handshake_timeout=self._heads.bounds.head_s,
+                )
+            finally:
+                self._heads.unencrypted -= 1
+                self._heads.discard(self)
+            if encrypted is not None:
+                self._inner.open(encrypted)
+                return
+        transport.abort()
+
+
+class _Held(asyncio.Protocol):
+    """What is said as soon as it is encrypted, for a connection that is told of that only then."""
+
+    def __init__(self, whole: HttpConnection) -> None:
+        self.whole = whole
+        self._early = b""
+        self._is_lost = False
+
+    def open(self, transport: asyncio.Transport) -> None:
+        if self._is_lost:
+            transport.abort()
+            return
+        transport.set_protocol(self.whole)
+        self.whole.connection_made(transport)
+        if self._early:
+            self.whole.data_received(self._early)
+
+    def data_received(self, data: bytes) -> None:
+        self._early += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._is_lost = True

@@ -21,6 +21,8 @@ _SLICE_BYTES = 256 * 1024
 _MOST_UNFINISHED = 64 << 20
 # Of a request that came over another gateway: the address of its client, vouched for.
 RELAYED = "x-switchboard-relayed"
+# Where the server keeps what is known of a connection.
+CONNECTION = "switchboard-connection"
 _SOON: Headers = ((b"retry-after", b"1"),)
 _EVENT_HEADERS: Headers = (
     (b"content-type", SSE_TYPE.encode()),
@@ -77,13 +79,15 @@ class Exchange:
         self.local_address: tuple[str, int | None] | None = scope.get("server")
         # Whoever connects is who it is; the port is another one with each connection.
         self.client_address, self.client_port = scope.get("client") or ("", 0)
+        # What was found out about the connection that this request came by, for those after it.
+        self.connection: dict[str, bool] = scope.get("state", {}).get(CONNECTION, {})
         self._headers: dict[str, str] = {}
         self.repeated: set[str] = set()
         for raw_name, raw_value in scope["headers"]:
             name = raw_name.decode("latin-1")
             if name in self._headers:
                 self.repeated.add(name)
-            self._headers[name] = raw_value.decode("latin-1").strip()
+            self._headers[name] = raw_value.decode("latin-1").strip(" \t")
 
     # Request
 

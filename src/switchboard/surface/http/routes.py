@@ -92,6 +92,8 @@ class ControlRoutes:
             request = read_request(encode({**fields, "do": word}))
         except msgspec.MsgspecError as error:
             raise Refusal(400, f"this is not a valid request: {error}") from None
+        except RecursionError:
+            raise Refusal(400, "this is not a valid request: it is nested too deeply") from None
         await exchange.reply(await self._answered(exchange, request))
 
     async def _answered(self, exchange: Exchange, request: AnyRequest) -> HttpReply:

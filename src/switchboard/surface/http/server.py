@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Generator
 from functools import partial
 from typing import Any, Protocol, cast
@@ -11,13 +12,19 @@ from typing import Any, Protocol, cast
 import uvicorn
 
 from switchboard.core.loop.tasks import TaskSet
-from switchboard.surface.http.connection import Bounds, HttpConnection, UnfinishedHeads
+from switchboard.surface.http.connection import (
+    Bounds,
+    HttpConnection,
+    TlsConnection,
+    UnfinishedHeads,
+)
 from switchboard.surface.http.exchange import Receive, Scope, Send
 
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
 _GRACE_S = 2
 _KEEP_ALIVE_S = 75
 _MOST_CONNECTIONS = 1024
+_AT_ONCE = 16
 
 
 class ServedApp(Protocol):
@@ -63,9 +70,14 @@ async def served(
 ) -> AsyncGenerator[None]:
     """Serve the surface on the socket for as long as the block runs."""
     heads = UnfinishedHeads(bounds or Bounds(connections=most_connections()))
+    connection = partial(HttpConnection, heads=heads)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        connection = partial(TlsConnection, heads=heads, context=context)
     config = uvicorn.Config(
         cast("Any", surface),
-        http=cast("Any", partial(HttpConnection, heads=heads)),
+        http=cast("Any", connection),
         ws="none",
         lifespan="off",
         loop="none",
@@ -77,10 +89,10 @@ async def served(
         date_header=False,
         # Whoever connects is who it is: no header says otherwise.
         proxy_headers=False,
+        # So many are taken in before anybody looks whether they are too many.
+        backlog=_AT_ONCE,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
-        ssl_certfile=certificate,
-        ssl_keyfile=certificate,
     )
     server = _Server(config)
     async with TaskSet() as tasks:
@@ -89,6 +101,8 @@ async def served(
         await asyncio.wait({serving, up}, return_when=asyncio.FIRST_COMPLETED)
         try:
             if not serving.done():
+                # The others wait with the kernel, which has its own files for them.
+                listening.listen(_MOST_CONNECTIONS)
                 yield
         finally:
             await surface.aclose()

@@ -138,9 +138,22 @@ export const clock = (at) => new Date(at * 1000).toLocaleTimeString();
 // How wide a chart is drawn, so that its letters stay as large as they are.
 export const chartWidth = () => Math.max(300, Math.min(1000, document.documentElement.clientWidth - 60));
 
-// Lines of two texts: what stays, what was added (+) and taken away (-).
+// To match more lines than these with each other would take too long.
+const MOST_MATCHED = 4e6;
+
+// Lines of two texts: what stays, what was added (+) and taken away (-). Nothing is left out.
 export function difference(before, after) {
-  const old = before.split("\n").slice(0, 400), now = after.split("\n").slice(0, 400);
+  const old = before.split("\n"), now = after.split("\n");
+  const most = Math.min(old.length, now.length);
+  let head = 0, tail = 0;
+  while (head < most && old[head] === now[head]) head++;
+  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
+  const both = (lines) => lines.map((line) => [" ", line]);
+  return [...both(old.slice(0, head)), ...matched(old.slice(head, old.length - tail), now.slice(head, now.length - tail)), ...both(old.slice(old.length - tail))];
+}
+
+function matched(old, now) {
+  if (old.length * now.length > MOST_MATCHED) return [...old.map((line) => ["-", line]), ...now.map((line) => ["+", line])];
   const best = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
   for (let i = old.length - 1; i >= 0; i--)
     for (let j = now.length - 1; j >= 0; j--)

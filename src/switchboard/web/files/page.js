@@ -89,7 +89,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (/^[1-9]$/.test(event.key) && VIEWS[event.key - 1]) location.hash = VIEWS[event.key - 1];
-  else if (current?.key?.(event.key)) event.preventDefault();
+  else if (current?.key?.(event.key, event.repeat)) event.preventDefault();
 });
 
 frame.out = showLogin;

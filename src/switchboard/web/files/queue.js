@@ -49,6 +49,9 @@ function before(question) {
   return [h("p", { class: same ? "good" : "dim" }, said), lines.length ? [h("h4", {}, "Other arguments than in the latest of them"), diffBlock(lines)] : ""];
 }
 
+// Lines of a change in the words of the terminal, which say what of it is not shown.
+const signed = (changes) => diffBlock(changes.map((line) => [line[0], line.slice(1)]));
+
 function callItem({ id, question }) {
   const own = `switchboard approvals show ${id}`;
   const [first, ...rest] = question.prompt.split("\n").filter((line) => line !== `All of it: ${own}`).map((line) => line.replace(` · ${own}`, ""));
@@ -58,7 +61,7 @@ function callItem({ id, question }) {
       h("b", { class: question.risk.level === "high" ? "bad" : "warn" }, `${question.risk.level} risk`), ", ", moment(question.expires_at, "left")),
     rest.length ? h("pre", { tabindex: "0", "aria-label": "the question" }, rest.join("\n")) : "",
     before(question),
-    question.changes.length ? [h("h4", {}, "Its server has changed the tool"), diffBlock(question.changes.map((line) => [line[0], line.slice(1)]))] : "",
+    question.changes.length ? [h("h4", {}, "Its server has changed the tool"), signed(question.changes)] : "",
     h("details", {}, h("summary", {}, "Everything that is known of it"),
       facts([
         ["runs", question.facts.runs], ["in", question.facts.cwd], ["server", question.facts.server], ["sandbox", question.facts.sandbox],
@@ -73,7 +76,7 @@ function callItem({ id, question }) {
 const definitionItem = ({ held }) => [
   h("h3", {}, `${held.server} has changed its tool ${held.tool}`),
   h("p", { class: "dim" }, "noticed ", moment(held.at), " ago; it cannot be called until you agree"),
-  diffBlock(difference(held.before, held.after).filter(([sign]) => sign !== " ")),
+  signed(held.changes),
 ];
 
 const EXTENTS = { once: "this call", session: "this session", always: "always for this tool" };
@@ -121,10 +124,12 @@ function move(by) {
   select(all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))], true);
 }
 
-function key(name) {
+function key(name, isHeld) {
   if (name === "j" || name === "k") { move(name === "j" ? 1 : -1); return true; }
   const place = find(selected);
   if (!place || (name !== "a" && name !== "d")) return false;
+  // A key that is held down answers one question, and not those behind it.
+  if (isHeld) return true;
   if (name === "a") place.querySelector("input").focus();
   else place.querySelector('[data-act="deny"]').click();
   return true;

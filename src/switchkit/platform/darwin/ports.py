@@ -12,6 +12,8 @@ from switchkit.platform.darwin.processes import pids
 
 # With SO_REUSEADDR an address of its own is given beside somebody's listener on all of them.
 REUSE_REFUSES_LISTENERS = False
+# An address of IPv4 that a socket of IPv6 has.
+_MAPPED = "::ffff:"
 
 
 def listening() -> dict[int, set[int]]:
@@ -42,16 +44,17 @@ def _address(about: bytes) -> str:
     return _socket.inet_ntop(_socket.AF_INET, about[at : at + 4])
 
 
-def connected_user(at: int, to_port: int) -> int:
-    """Whose connection from one port of this machine to another it is; -1 if it is not ours.
+def connected_user(address: str, at: int, to_port: int) -> int:
+    """Whose connection from one address and port of this machine to a port it is.
 
-    Raises `Unknown`.
+    -1 if it is not ours. Raises `Unknown`.
     """
     for about in _everybodys():
         if (
             number(about, layouts.TCP_STATE_AT) == layouts.IS_CONNECTED
             and port(about, layouts.LOCAL_PORT_AT) == at
             and port(about, layouts.REMOTE_PORT_AT) == to_port
+            and _address(about).removeprefix(_MAPPED) == address
         ):
             return os.getuid()
     return -1

@@ -101,20 +101,39 @@ def addresses(port: int) -> set[str]:
     return made
 
 
-def connected_user(port: int, to_port: int) -> int:
-    """Whose connection from one port of this machine to another it is. Raises `Unknown`."""
-    ends = (b":%04X" % port, b":%04X" % to_port)
+def connected_user(address: str, port: int, to_port: int) -> int:
+    """Whose connection from one address and port of this machine to a port it is.
+
+    -1 if there is none such: another one from the same port, or one that its owner has half closed,
+    is not it. Raises `Unknown`.
+    """
+    ends = {b"%s:%04X" % (spelling, port) for spelling in _spellings(address)}
+    to = b":%04X" % to_port
     for path in _TABLES:
         for line in _whole(path).splitlines()[1:]:
             fields = line.split(None, _INODE + 1)
             if (
                 len(fields) > _INODE
                 and fields[_CODE] == _ESTABLISHED
-                and fields[_LOCAL].endswith(ends[0])
-                and fields[_REMOTE].endswith(ends[1])
+                and fields[_LOCAL] in ends
+                and fields[_REMOTE].endswith(to)
             ):
                 return int(fields[_USER])
-    raise Unknown("the system does not tell whose connection it is")
+    return -1
+
+
+def _spellings(address: str) -> tuple[bytes, ...]:
+    """An address as the tables write it; one of IPv4 may be that of a socket of IPv6."""
+    if ":" in address:
+        return (_written(_socket.inet_pton(_socket.AF_INET6, address)),)
+    raw = _socket.inet_pton(_socket.AF_INET, address)
+    return (_written(raw), _written(bytes(10) + b"\xff\xff" + raw))
+
+
+def _written(raw: bytes) -> bytes:
+    """Numbers of four bytes each, in the order of this machine."""
+    words = (raw[at : at + 4] for at in range(0, len(raw), 4))
+    return b"".join(b"%08X" % int.from_bytes(word, sys.byteorder) for word in words)
 
 
 def _whole(path: str) -> bytes:

@@ -11,6 +11,9 @@ from switchkit.platform.linux.processes import PROC, read
 
 assert sys.platform == "linux"
 
+# sock_diag(7): a header and a `unix_diag_req`; the answer has attributes behind both.
+_SOCK_DIAG, _BY_FAMILY, _ASKED_BYTES, _ATTRIBUTES_AT = 4, 20, 40, 32
+_SHUTDOWN, _NOTHING_COMES, _ALL = 6, 1, 0xFFFFFFFF
 _FIONREAD, _SIOCOUTQ = 0x541B, 0x5411
 _F_SETPIPE_SZ = 1031
 _WIDE_PIPE_BYTES = 1024 * 1024
@@ -46,9 +49,12 @@ def _can_write(pid: int, number: int) -> bool:
 
 
 def is_input_over(pid: int) -> bool:
-    """Whether the input of a process is a pipe that nobody anywhere can write to any more."""
+    """Whether the input of a process is a pipe or a socket that nobody can write to any more."""
     import select  # noqa: PLC0415 - only whoever sweeps asks
 
+    stream = stream_of(pid)
+    if stream.startswith("socket:"):
+        return _is_cut(int(stream.removeprefix("socket:[").rstrip("]")))
     try:
         # One more reader for a moment, which takes nothing out of it.
         pipe = os.open(f"{PROC}/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -60,6 +66,44 @@ def is_input_over(pid: int) -> bool:
         return any(event & select.POLLHUP for _, event in poll.poll(0))
     finally:
         os.close(pipe)
+
+
+def _is_cut(inode: int) -> bool:
+    """Whether the other end of a Unix socket is gone, asked from the kernel by sock_diag(7).
+
+    False where it does not tell, as of a socket of another kind.
+    """
+    import socket  # noqa: PLC0415 - as above
+
+    numbers = ((_ASKED_BYTES, 4), (_BY_FAMILY, 2), (1, 2), (1, 4), (0, 4))
+    # One socket by its inode, whatever its state; no cookie is known of it.
+    wanted = (
+        (socket.AF_UNIX, 1),
+        (0, 1),
+        (0, 2),
+        (_ALL, 4),
+        (inode, 4),
+        (0, 4),
+        (_ALL, 4),
+        (_ALL, 4),
+    )
+    asked = b"".join(value.to_bytes(size, sys.byteorder) for value, size in numbers + wanted)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+            kernel.settimeout(1.0)
+            kernel.send(asked)
+            told = kernel.recv(4096)
+    except OSError:
+        return False
+    if int.from_bytes(told[4:6], sys.byteorder) != _BY_FAMILY:
+        return False
+    at = _ATTRIBUTES_AT
+    while at + 4 <= len(told):
+        length, kind = (int.from_bytes(told[at + by : at + by + 2], sys.byteorder) for by in (0, 2))
+        if kind == _SHUTDOWN:
+            return bool(told[at + 4] & _NOTHING_COMES)
+        at += max(4, (length + 3) & ~3)
+    return False
 
 
 def unread_bytes(handle: int) -> int:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from switchboard.approvals.approver import Approver
-from switchboard.approvals.differences import held_difference
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.approving.lasting_rules import ruled
@@ -245,9 +244,7 @@ def _watched(found: WaitingApprovals) -> tuple[Waiting, ...]:
             id=held.id,
             title=f"changed tool: {written_out(held.tool)} of {written_out(held.server)}",
             choices=_FOR_A_DEFINITION,
-            report=WatchedDefinitionReport(
-                definition=DatedHeld.of(held), changes=held_difference(held)
-            ),
+            report=WatchedDefinitionReport(definition=DatedHeld.of(held), changes=held.changes),
         )
         for held in found.definitions
     ]
@@ -270,7 +267,7 @@ def _choices(question: Question) -> dict[str, str]:
 
 def _shown(found: WaitingApprovals) -> Report:
     for held in found.definitions:
-        return DefinitionReport(definition=DatedHeld.of(held), changes=held_difference(held))
+        return DefinitionReport(definition=DatedHeld.of(held), changes=held.changes)
     (posted,) = found.calls
     question = DatedQuestion.of(posted.question)
     answer = DatedAnswer.of(posted.answer) if posted.answer else None

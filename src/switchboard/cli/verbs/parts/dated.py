@@ -67,4 +67,5 @@ class DatedHeld(Held, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, held: Held) -> "DatedHeld":
-        return cls(**msgspec.structs.asdict(held), time=stamped(held.at))
+        fields = {name: getattr(held, name) for name in Held.__struct_fields__}
+        return cls(**fields, time=stamped(held.at))
