@@ -16,7 +16,7 @@ SLOW = {"hashlib", "platform", "unicodedata", "switchboard.core.privacy.cleaning
 # servers of a workspace, names that are not plain. And what only changes things, or calls.
 UNUSED = {
     *("bisect", "resource", "zlib", "json", "hmac", "ipaddress", "urllib.parse"),
-    *("switchboard.config.toml_text", "switchboard.config.writing", "switchkit.toml_positions"),
+    *("switchboard.config.toml_text", "switchboard.config.writing", "switchkit.toml.positions"),
     *("switchboard.approvals", "switchboard.egress", "switchboard.sandbox"),
     *("switchboard.children.starting.containers", "switchboard.children.starting.start_folder"),
     *("switchboard.settings.fingerprints", "switchboard.settings.trust"),

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from switchkit.toml_positions import Values, by_place, nearest, statements
+from switchkit.toml.positions import Values, by_place, nearest, statements
 
 TEXT = '''\
 # a = 1

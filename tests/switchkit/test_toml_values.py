@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switchkit.toml_values import toml_key, toml_value
+from switchkit.toml.values import toml_key, toml_value
 
 # TOML has no lone surrogates.
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)))

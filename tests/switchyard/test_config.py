@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switchkit.toml_positions import statements
+from switchkit.toml.positions import statements
 from switchyard.config.graph import levels
 from switchyard.config.load import load
 from switchyard.config.reader import words_of

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from switchboard.config.key_positions import KeyPath, Spot, is_deeper, spot_at
-from switchkit.toml_positions import Statement, Values, by_place, nearest, statements
+from switchkit.toml.positions import Statement, Values, by_place, nearest, statements
 
 # Compiled on first use: most TOML is valid.
 _AGAIN = "Cannot overwrite a value"

@@ -36,7 +36,7 @@ class ProblemList:
     def add(self, path: tuple[str, ...], message: str) -> None:
         """Note a mistake at this key."""
         # Most files have no mistakes, so no positions are needed.
-        from switchkit.toml_positions import by_place, nearest, statements  # noqa: PLC0415
+        from switchkit.toml.positions import by_place, nearest, statements  # noqa: PLC0415
 
         found = nearest(by_place(statements(self._text)), path)
         self.problems.append(ConfigProblem(found.first if found else 1, ".".join(path), message))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from switchkit.files import replace_file
 from switchkit.platform.paths import true_folder
-from switchkit.toml_positions import Statement, statements
+from switchkit.toml.positions import Statement, statements
 from switchyard.core.fault import CONFLICT, USAGE, YardFault
 
 PROGRAM = "switchyard"

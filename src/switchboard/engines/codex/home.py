@@ -26,7 +26,7 @@ from switchboard.engines.codex.program import CodexProgram, program_state
 from switchboard.engines.surroundings import DEPTH, kept_from_shells, without
 from switchkit.files import make_private_folder, replace_file
 from switchkit.platform.paths import true_path
-from switchkit.toml_values import toml_key, toml_value
+from switchkit.toml.values import toml_key, toml_value
 
 Json = dict[str, Any]
 

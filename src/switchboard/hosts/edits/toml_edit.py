@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from switchboard.config.toml_text import TomlInvalid, read_toml
 from switchboard.hosts.edits.unfit import UnfitFile
-from switchkit.toml_values import toml_key, toml_value
+from switchkit.toml.values import toml_key, toml_value
 
 _BLANK_LINE = re.compile(r"[ \t]*+\r?\n")
 _NAMES = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^"'\n=\[\]#])*+"""

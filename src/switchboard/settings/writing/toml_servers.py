@@ -9,7 +9,7 @@ from switchboard.config.problems import ConfigInvalid, Problem
 from switchboard.config.writing import refuse_link, write_whole
 from switchboard.core.origins import Scope
 from switchboard.settings.files.file_layers import toml_layer
-from switchkit.toml_values import toml_key, toml_value
+from switchkit.toml.values import toml_key, toml_value
 
 _MODE = 0o644
 
