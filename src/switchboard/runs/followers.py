@@ -1,11 +1,14 @@
 """Who watches runs, and hears of each change."""
 
+import asyncio
 import contextlib
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 
 from switchboard.runs.run import Run
 
 Tell = Callable[[Run], None]
+Follow = Callable[[str, Tell], Callable[[], None]]
 
 
 class Followers:
@@ -37,3 +40,35 @@ class Followers:
             # Whoever watches must not end what is watched.
             with contextlib.suppress(Exception):
                 tell(run)
+
+
+async def until_ended(
+    run_id: str,
+    *,
+    follow: Follow,
+    look: Callable[[str], Awaitable[Run]],
+    look_s: Callable[[], float],
+    within_s: float,
+    tell: Tell | None = None,
+) -> Run:
+    """The run, once it has ended or the time is up; `tell` hears of each change meanwhile.
+
+    Whoever hears nothing of it for `look_s` seconds looks. Raises what `look` raises.
+    """
+    news: asyncio.Queue[Run] = asyncio.Queue()
+    forget = follow(run_id, news.put_nowait)
+    until = time.monotonic() + within_s
+    try:
+        run = await look(run_id)
+        while not run.has_ended and (left := until - time.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(min(left, look_s())):
+                    changed = await news.get()
+            except TimeoutError:
+                changed = await look(run_id)
+            if tell is not None and changed != run:
+                tell(changed)
+            run = changed
+    finally:
+        forget()
+    return run

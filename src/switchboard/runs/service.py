@@ -24,7 +24,7 @@ from switchboard.runs.endings import (
     halted,
     unattended,
 )
-from switchboard.runs.followers import Followers, Tell
+from switchboard.runs.followers import Followers, Tell, until_ended
 from switchboard.runs.limits import RunLimits
 from switchboard.runs.ports import Execute, RunEngine, RunStore, Worker
 from switchboard.runs.refusals import not_working, stopping
@@ -87,25 +87,18 @@ class RunService:
         return self._late.get(run_id) or await self.store.get(run_id) or run
 
     async def wait(self, run_id: str, /, *, within_s: float, tell: Tell | None = None) -> Run:
-        news: asyncio.Queue[Run] = asyncio.Queue()
-        forget = self.follow(run_id, news.put_nowait)
-        until = time.monotonic() + within_s
-        try:
-            run = await self.get(run_id)
-            while not run.has_ended and (left := until - time.monotonic()) > 0:
-                if run_id not in self._own:
-                    left = min(left, _LOOK_S)
-                try:
-                    async with asyncio.timeout(left):
-                        changed = await news.get()
-                except TimeoutError:
-                    changed = await self.get(run_id)
-                if tell is not None and changed != run:
-                    tell(changed)
-                run = changed
-        finally:
-            forget()
-        return run
+        def look_s() -> float:
+            # Of what is executed here we hear ourselves.
+            return within_s if run_id in self._own else _LOOK_S
+
+        return await until_ended(
+            run_id,
+            follow=self.follow,
+            look=self.get,
+            look_s=look_s,
+            within_s=within_s,
+            tell=tell,
+        )
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         await self.settle()

@@ -12,7 +12,7 @@ from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.postgres.notices import Notices
 from switchboard.runs.endings import MOST_ATTEMPTS, Ending, crashed, ended_event, halted
-from switchboard.runs.followers import Followers, Tell
+from switchboard.runs.followers import Followers, Tell, until_ended
 from switchboard.runs.ports import Worker
 from switchboard.runs.refusals import not_working, stopping
 from switchboard.runs.run import Run, RunEvent, RunSpec, new_run_id
@@ -68,30 +68,26 @@ class GatewayRuns:
         return run
 
     async def wait(self, run_id: str, /, *, within_s: float, tell: Tell | None = None) -> Run:
-        news: asyncio.Queue[Run] = asyncio.Queue()
-        forget = self.follow(run_id, news.put_nowait)
-        until = time.monotonic() + within_s
-        try:
-            run = await self.get(run_id)
-            while not run.has_ended and (left := until - time.monotonic()) > 0:
-                try:
-                    async with asyncio.timeout(min(left, _LOOK_S)):
-                        changed = await news.get()
-                except TimeoutError:
-                    changed = await self._found(run)
-                if tell is not None and changed != run:
-                    tell(changed)
-                run = changed
-        finally:
-            forget()
-        return run
+        last: Run | None = None
 
-    async def _found(self, run: Run) -> Run:
-        """The run as it is now; as it was while the database is away."""
-        try:
-            return await self.get(run.id)
-        except Fault:
-            return run
+        async def look(run_id: str) -> Run:
+            """The run as it is now; as it was while the database is away."""
+            nonlocal last
+            try:
+                last = await self.get(run_id)
+            except Fault:
+                if last is None:
+                    raise
+            return last
+
+        return await until_ended(
+            run_id,
+            follow=self.follow,
+            look=look,
+            look_s=lambda: _LOOK_S,
+            within_s=within_s,
+            tell=tell,
+        )
 
     async def listed(self, *, workspace: str = "", last: int = 50) -> list[Run]:
         await self.settle()
