@@ -65,6 +65,7 @@ _OTHER = {
     ("docs/skills.md", "~/.switchboard/skills"): "test_words",
     ("docs/switchyard/state.md", "state.json"): "test_words",
     ("docs/team.md", "SWITCHBOARD_DB="): "gateways of tests/team are told all three",
+    ("docs/team.md", "switchboard worker"): "workers of tests/team are started with these words",
     ("docs/team.md", "upstream gateways"): "nginx runs with it in tests/team",
     ("docs/vault.md", "$ switchboard trust"): "test_words",
     ("docs/vault.md", "$ switchboard vault unlock"): "test_words",
