@@ -14,7 +14,7 @@ from sandbox.seatbelt_rules import Rules
 from switchboard.procs.trial import Trial
 from switchboard.sandbox.denial import denial
 from switchboard.sandbox.probe import Unusable
-from switchboard.sandbox.roots import checked_roots
+from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.sandbox.seatbelt import (
     PROGRAM,
@@ -96,7 +96,35 @@ def test_with_a_network_the_sockets_of_the_machine_stay_closed(den: Den) -> None
     rules = rules_of(den, allow_network=True)
     assert rules.allows("network-outbound", "ip", "remote")
     assert not rules.allows("network-outbound", "unix-socket", "remote")
+    assert not rules.allows("network-outbound", "/private/var/run/docker.sock", "socket")
+    # Where programs ask for the addresses of names.
+    names = ("network-outbound", "/private/var/run/mDNSResponder", "socket")
+    assert rules.allows(*names)
+    assert not rules_of(den).allows(*names)
     assert not rules.allows("sysctl-read", "kern.procargs2", "sysctl")
+
+
+def test_a_folder_that_is_opened_leaves_closed_what_is_hidden_in_it(den: Den) -> None:
+    own = den.home / "tools" / "own"
+    state = own / "state"
+    state.mkdir(parents=True)
+    home, confinement = str(den.home), den.confinement(state_dir=str(state))
+    roots = Roots(
+        cwd=str(den.workspace),
+        homes=(home,),
+        hidden=("/private/etc/ssh", str(own)),
+        readable=tuple((each, each) for each in (f"{home}/tools", "/Library", "/private")),
+        writable=(str(den.workspace), str(state)),
+    )
+    profile = seatbelt_profile(roots, confinement)
+    rules = Rules(profile.text, profile.parameters)
+    closed = (f"{own}/vault", "/private/etc/ssh/key", "/private/var/db/SystemKey")
+    for path in (*closed, "/Library/Keychains/System.keychain", "/private/var/root/x"):
+        assert not rules.allows("file-read-data", path)
+    opened = (f"{home}/tools/x", "/Library/Fonts/x", "/private/etc/hosts", f"{state}/x")
+    for path in (*opened, "/private/var/db/timezone/zoneinfo/UTC"):
+        assert rules.allows("file-read-data", path)
+    assert rules.allows("file-write-create", f"{state}/x")
 
 
 def test_a_program_has_a_temporary_folder_of_its_own(den: Den) -> None:
