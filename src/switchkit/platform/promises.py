@@ -7,6 +7,8 @@
 import sys
 from typing import Literal, NamedTuple
 
+from switchkit.platform.processes import has_handles
+
 Standing = Literal["proved", "simulated", "unproven", "weaker", "absent"]
 
 
@@ -19,6 +21,13 @@ class Promise(NamedTuple):
     less: str
 
 
+_SIGNALS = Promise(
+    "A signal reaches exactly the process that is meant",
+    "proved",
+    "weaker",
+    "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
+    "before; one that cannot be compared gets none.",
+)
 PROMISES = (
     Promise(
         "A client cannot approve what it asked for itself",
@@ -26,13 +35,7 @@ PROMISES = (
         "simulated",
         "Below a process that the system hides (`hidepid`) nobody approves by a command.",
     ),
-    Promise(
-        "A signal reaches exactly the process that is meant",
-        "proved",
-        "weaker",
-        "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
-        "before; one that cannot be compared gets none.",
-    ),
+    _SIGNALS,
     Promise(
         "Nothing that was started survives its end",
         "proved",
@@ -151,10 +154,13 @@ _IS_MACOS = sys.platform == "darwin"
 
 def promises_here() -> tuple[PromiseHere, ...]:
     """Every promise as it stands on this system."""
-    return tuple(_here(each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
+    return tuple(map(_here, PROMISES))
 
 
-def _here(promise: Promise, standing: Standing) -> PromiseHere:
+def _here(promise: Promise) -> PromiseHere:
+    standing = promise.macos if _IS_MACOS else promise.linux
+    if promise is _SIGNALS and not has_handles():
+        standing = "weaker"
     return PromiseHere(promise.what, standing, "" if standing == "proved" else promise.less)
 
 

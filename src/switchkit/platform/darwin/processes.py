@@ -156,6 +156,11 @@ def signal_exactly(pid: int, began: int, number: int) -> str:
     return checked_signal(vitals(pid), pid, began, number)
 
 
+def has_handles() -> bool:
+    """Whether a signal goes by a handle of the kernel, which means one process for good."""
+    return False
+
+
 def is_living_child(pid: int) -> bool:
     """Of no use where everybody is shown."""
     found = vitals(pid)
