@@ -149,6 +149,8 @@ class PromiseHere(NamedTuple):
     less: str
 
 
+# Which of them people are told of one by one, the most important first.
+_TOLD: tuple[Standing, ...] = ("absent", "weaker", "unproven")
 _IS_MACOS = sys.platform == "darwin"
 
 
@@ -165,15 +167,20 @@ def _here(promise: Promise) -> PromiseHere:
 
 
 def promise_lines() -> list[str]:
-    """The same for people: how many stand how, then each that is not proved."""
+    """The same for people: how many stand how, then each that holds less or was never tried."""
     here = promises_here()
     count = {each.standing: 0 for each in here}
     for each in here:
         count[each.standing] += 1
     first = ", ".join(f"{number} {standing}" for standing, number in count.items())
     rest = [
-        f"{each.standing:<9} {each.what}: {each.less}" for each in here if each.standing != "proved"
+        f"{each.standing:<9} {each.what}: {each.less}"
+        for standing in _TOLD
+        for each in here
+        if each.standing == standing
     ]
+    if "simulated" in count:
+        rest.append("simulated: tried on Linux over a double of macOS (docs/platforms.md)")
     return [first, *rest]
 
 
