@@ -143,6 +143,9 @@ def test_every_fence_stands_whatever_the_spelling(tmp_path: Path) -> None:
     disk = tmp_path.resolve() / "Disk"
     for made in ("Users/Me/Work/.VSCode", "Users/Me/Own", "Users/Me/Tools"):
         (disk / made).mkdir(parents=True)
+    # A long `s`, and one letter for two of them: the disk takes them for `.husky` and `.ssh`.
+    (disk / "Users/Me/Work/.hu\u017fky").mkdir()
+    (disk / "Users/Me/Work/.\u00dfh").mkdir()
     (disk / "Users/Me/Work/.ENV").write_text("KEY=canary")
     # A repository, and a link in place of settings, by other spellings than programs have.
     (disk / "Users/Me/Nested/inner/.Git").mkdir(parents=True)
@@ -170,7 +173,12 @@ def test_every_fence_stands_whatever_the_spelling(tmp_path: Path) -> None:
         "protected Nested/inner/.Git",
         "protected Nested/inner/.sometool",
     ]
-    assert told["guards"] == ["hidden .ENV", "protected .VSCode"]
+    assert told["guards"] == [
+        "hidden .ENV",
+        "hidden .\u00dfh",
+        "protected .VSCode",
+        "protected .hu\u017fky",
+    ]
 
 
 def test_trust_and_boards_have_one_key_for_a_folder(tmp_path: Path) -> None:

@@ -10,14 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from switchboard.sandbox.refusals import refused_env_files, refused_link, refused_repositories
-from switchboard.sandbox.walls.guarded_names import (
-    folded,
-    is_protected,
-    is_secret,
-    tells_secrets,
-)
+from switchboard.sandbox.walls.guarded_names import is_protected, is_secret, tells_secrets
 from switchboard.sandbox.walls.inventory import Inventory, inventory
-from switchkit.platform.paths import spelled
+from switchkit.platform.paths import folded, spelled
 
 # What is protected where somebody opened a `.git` by name, and it is no repository's any more.
 _GIT = ".git"

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from switchboard.sandbox.walls.guarded_names import (
     PROTECTED_NAMES,
-    folded,
     is_secret,
     is_secret_folder,
 )
+from switchkit.platform.paths import folded
 
 _GIT = ".git"
 # Other people's code: many folders, and what their settings say is obeyed by nobody here.
