@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from switchboard.procs.trial import Trial, trial
 from switchboard.procs.wrapped import Wrapped
+from switchboard.sandbox.masks import MAC_SHARED
 from switchboard.sandbox.paths import depth, is_below
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Unusable
@@ -43,8 +44,6 @@ def _sysctls() -> str:
     return "(allow sysctl-read\n" + "\n".join((*names, *families)) + ")"
 
 
-# Where everybody's temporary files are, and what the machine keeps to itself.
-_SHARED = ("/private/tmp", "/private/var/tmp", "/private/var/folders", "/Volumes")
 _NOTHING = "(version 1)(allow default)"
 # What `sandbox-exec` ends with when it cannot set a sandbox up.
 _NOT_SET_UP = 71
@@ -133,7 +132,7 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
     inside = (*opened, *roots.writable, *roots.caches, *roots.unchanging)
-    for path in _ways(inside, (*roots.homes, *_SHARED)):
+    for path in _ways(inside, (*roots.homes, *MAC_SHARED)):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
     for path in sorted(opened, key=depth):
@@ -187,7 +186,7 @@ def wrapped_in_seatbelt(
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
-    roots = checked_roots(confinement, command)
+    roots = checked_roots(confinement, command, emptied=MAC_SHARED)
     scratch = Scratch()
     try:
         opened = replace(roots, writable=(*roots.writable, scratch.path))
