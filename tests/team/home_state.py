@@ -2,12 +2,15 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+import subprocess
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from audit.ground import Ground
 from cli.commands import Finished, switchboard
+from support.postgres import PATIENCE, Cluster
 from support.workspace import Workspace
 from switchboard.approvals.store.sqlite import SqliteApprovals
 from switchboard.core.stores import LastingRule, PinKey
@@ -20,6 +23,7 @@ TOKEN = "mcp/github/env/GITHUB_TOKEN"
 VALUE = "canary-of-a-home-5512"
 KEY = PinKey("github", "f" * 64, "create_issue")
 RECORDS = 1203
+TABLES = ("pins", "rules", "vault_entries", "audit_records", "audit_heads")
 
 
 def of_team(address: DatabaseAddress) -> dict[str, str]:
@@ -95,3 +99,33 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
         return hashlib.sha256("\n".join(file.iterdump()).encode()).hexdigest()
+
+
+def rows_in(postgres: Cluster, address: DatabaseAddress) -> dict[str, object]:
+    return {
+        table: postgres.run(f"SELECT count(*) FROM switchboard.{table}", address)[0][0]
+        for table in TABLES
+    }
+
+
+@contextmanager
+def running(ground: HomeGround, *words: str) -> Generator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        ground.workspace.command("state", "move", *words),
+        cwd=ground.workspace.root,
+        env={**ground.workspace.env, **of_team(ground.address)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
+def wait_for(fact: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,29 +1,35 @@
 """The state of one user's home goes into the database of a team, whole or not at all, and back."""
 
+import asyncio
 import os
 import signal
-import sqlite3
-import subprocess
-import time
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from audit.ground import Ground
 from cli.commands import switchboard
+from gate.ground import Gate, call
+from gate.over_http import connected, write
 from support.postgres import PATIENCE, Cluster
 from support.workspace import Workspace
 from switchboard.daemon.team.membership import PARTS
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.schema import prepare
-from switchkit.locks import open_lock, try_lock
-from team.ground import SECRET
-from team.home_state import KEY, RECORDS, TOKEN, VALUE, HomeGround, of_team
+from team.ground import SECRET, gateway
+from team.ground import TOKEN as TEAM_TOKEN
+from team.home_state import (
+    KEY,
+    RECORDS,
+    TOKEN,
+    VALUE,
+    HomeGround,
+    of_team,
+    rows_in,
+    running,
+    wait_for,
+)
 
-TABLES = ("pins", "rules", "vault_entries", "audit_records", "audit_heads")
 # The first record of a log says that it was opened.
 LOG = RECORDS + 1
 ALL = {"pins": (2, 2), "rules": (1, 1), "audit": (LOG, LOG), "secrets": (1, 1)}
@@ -34,18 +40,6 @@ async def ground(workspace: Workspace, database: DatabaseAddress) -> HomeGround:
     ground = HomeGround(workspace, database)
     await ground.furnish()
     return ground
-
-
-def rows_in(postgres: Cluster, address: DatabaseAddress) -> dict[str, object]:
-    return {
-        table: postgres.run(f"SELECT count(*) FROM switchboard.{table}", address)[0][0]
-        for table in TABLES
-    }
-
-
-def chain_of(postgres: Cluster, address: DatabaseAddress) -> str:
-    [(chain,)] = postgres.run("SELECT DISTINCT chain FROM switchboard.audit_records", address)
-    return str(chain)
 
 
 async def test_everything_is_moved_once_verified_and_left_as_it_was(
@@ -160,29 +154,6 @@ async def test_a_secret_of_the_team_stops_the_move_and_is_named(ground: HomeGrou
     assert ground.team_value(TOKEN) is None
 
 
-@contextmanager
-def running(ground: HomeGround, *words: str) -> Generator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        ground.workspace.command("state", "move", *words),
-        cwd=ground.workspace.root,
-        env={**ground.workspace.env, **of_team(ground.address)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(PATIENCE)
-
-
-def wait_for(fact: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not fact():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("table", ["pins", "audit_heads", "vault_entries"])
 async def test_killed_in_the_middle_the_database_has_nothing_and_the_home_everything(
     ground: HomeGround, postgres: Cluster, table: str
@@ -214,6 +185,33 @@ async def test_killed_in_the_middle_the_database_has_nothing_and_the_home_everyt
     assert ground.counts("--to", "team") == ALL
 
 
+@pytest.mark.parametrize(
+    ("table", "change", "reason"),
+    [
+        ("pins", "NEW.definition := 'x'", "move-not-verified"),
+        ("rules", "RETURN NULL", "move-not-verified"),
+        ("audit_records", "NEW.body := NEW.body || ' '::bytea", "move-not-verified"),
+        ("audit_records", "NEW.seal := NULL", "move-not-verified"),
+        ("vault_entries", "NEW.value := NEW.nonce || NEW.value", "vault-damaged"),
+        ("vault_entries", "RETURN NULL", "move-not-verified"),
+    ],
+)
+async def test_a_database_that_does_not_keep_what_it_is_given_gets_nothing(
+    ground: HomeGround, postgres: Cluster, table: str, change: str, reason: str
+) -> None:
+    prepare(ground.address, PARTS)
+    postgres.run(
+        "SET search_path = switchboard; CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql"
+        f" AS $$ BEGIN {change}; RETURN NEW; END $$;"
+        f" CREATE TRIGGER spoiling BEFORE INSERT ON {table}"
+        " FOR EACH ROW EXECUTE FUNCTION spoil()",
+        ground.address,
+    )
+    refused = ground.move("--to", "team", "--json")
+    assert (refused.code, refused.report["reason"]) == (1, reason)
+    assert set(rows_in(postgres, ground.address).values()) == {0}
+
+
 async def test_a_daemon_of_the_home_stops_it(ground: HomeGround, postgres: Cluster) -> None:
     started = switchboard(ground.workspace, "daemon", "start")
     assert started.code == 0, started.err
@@ -238,93 +236,6 @@ async def test_a_log_that_was_changed_is_not_moved(ground: HomeGround, postgres:
     assert found == []
     rest = ground.counts("--to", "team", "--only", "pins", "--only", "secrets")
     assert rest == {"pins": (2, 2), "secrets": (1, 1)}
-
-
-# Back
-
-
-@pytest.fixture
-def elsewhere(ground: HomeGround) -> HomeGround:
-    """Give a home of somebody who has nothing yet."""
-    return HomeGround(Workspace(ground.workspace.root.parent / "elsewhere"), ground.address)
-
-
-BACK = {"pins": (2, 2), "rules": (1, 1), "secrets": (1, 1)}
-
-
-async def test_it_comes_back_whole_into_an_empty_home(
-    ground: HomeGround, elsewhere: HomeGround, postgres: Cluster
-) -> None:
-    ground.counts("--to", "team")
-    before = rows_in(postgres, ground.address)
-    assert elsewhere.counts("--from", "team", "--dry-run") == BACK
-    assert not (elsewhere.workspace.home / "vault").exists()
-    assert elsewhere.counts("--from", "team") == BACK
-    assert elsewhere.counts("--from", "team") == {kind: (n, 0) for kind, (n, _) in BACK.items()}
-    assert rows_in(postgres, ground.address) == before
-    # Of an empty home and of the first one the same goes into another database.
-    with postgres.database() as second:
-        there = HomeGround(elsewhere.workspace, second)
-        assert there.counts("--to", "team", "--only", "pins", "--only", "secrets") == {
-            "pins": (2, 2),
-            "secrets": (1, 1),
-        }
-        assert there.team_value(TOKEN) == VALUE
-    path = elsewhere.workspace.home / "vault" / "vault.json"
-    assert VALUE.encode() not in path.read_bytes()
-    assert path.stat().st_mode & 0o077 == 0
-
-
-async def test_what_a_home_has_otherwise_stays_unless_it_is_to_be_replaced(
-    ground: HomeGround, elsewhere: HomeGround
-) -> None:
-    ground.counts("--to", "team")
-    elsewhere.put(TOKEN, "canary-older")
-    elsewhere.put("mcp/own/env/TOKEN", "canary-own")
-    before = elsewhere.contents()
-    refused = elsewhere.move("--from", "team", "--json")
-    assert refused.report["reason"] == "state-differs"
-    assert "--replace" in refused.report["hint"]
-    # Not even what could have been moved.
-    assert elsewhere.contents() == before
-    done = elsewhere.move("--from", "team", "--replace")
-    assert done.code == 0, done.err
-    assert "2 of this home taken out" in done.out
-    listed = switchboard(elsewhere.workspace, "vault", "list", "--json")
-    assert [each["reference"] for each in listed.report["secrets"]] == [TOKEN]
-
-
-async def test_killed_on_the_way_back_each_file_is_whole_and_the_next_time_ends_it(
-    ground: HomeGround, elsewhere: HomeGround, postgres: Cluster
-) -> None:
-    ground.counts("--to", "team")
-    before = rows_in(postgres, ground.address)
-    folder = elsewhere.workspace.home / "vault"
-    folder.mkdir(mode=0o700)
-    handle = open_lock(folder / "vault.lock")
-    try:
-        assert try_lock(handle)
-        with running(elsewhere, "--from", "team") as process:
-            pins = elsewhere.workspace.home / "state" / "approvals.db"
-            # It has written those, and waits for the vault.
-            wait_for(lambda: _pins_in(pins) == 2)
-            assert process.poll() is None
-            process.send_signal(signal.SIGKILL)
-            process.wait(PATIENCE)
-    finally:
-        os.close(handle)
-    assert not (folder / "vault.json").exists()
-    assert rows_in(postgres, ground.address) == before
-    again = elsewhere.counts("--from", "team")
-    assert again == {"pins": (2, 0), "rules": (1, 0), "secrets": (1, 1)}
-
-
-def _pins_in(path: Path) -> int:
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-            return int(file.execute("SELECT count(*) FROM pins").fetchone()[0])
-    except sqlite3.Error:
-        return 0
 
 
 @pytest.mark.parametrize(
@@ -358,3 +269,28 @@ def test_what_cannot_be_done_is_said(
     code, says = told
     assert (done.code, says in done.err) == (code, True), done.err
     assert SECRET not in done.out + done.err
+
+
+async def test_a_yes_for_good_of_a_home_is_one_of_the_team(
+    gate: Gate, database: DatabaseAddress, postgres: Cluster
+) -> None:
+    async with gate.window(capabilities={}) as client:
+        waiting = asyncio.ensure_future(client.request("tools/call", call("write", text="home")))
+        await gate.waiting(meanwhile=waiting)
+        await gate.decide("approve", "--always")
+        await waiting
+    moved = HomeGround(gate.workspace, database).counts("--to", "team")
+    assert moved["rules"] == (1, 1)
+    pins = "SELECT server, fingerprint, tool, hash FROM switchboard.pins ORDER BY 1, 2, 3"
+    before = postgres.run(pins, database)
+    async with (
+        gateway(gate, database) as served,
+        connected(served.url, "2026-07-28", None, token=TEAM_TOKEN) as client,
+    ):
+        # Nobody is there to answer, and nobody is asked.
+        assert not (await write(client, "team")).is_error
+    assert gate.written == ["home", "team"]
+    assert postgres.run(pins, database) == before
+    assert before
+    verified = await gate.type("audit", "verify", env=of_team(database))
+    assert verified.code == 0, verified.out

@@ -27,7 +27,13 @@ from switchboard.daemon.team.moving.approval_rows import (
 )
 from switchboard.daemon.team.moving.home_hold import without_daemon
 from switchboard.daemon.team.moving.home_log import HomeLog, find_log, write_log
-from switchboard.daemon.team.moving.moved import Kind, LeftBehind, Move, MovedKind
+from switchboard.daemon.team.moving.moved import (
+    TO_DATABASE,
+    Kind,
+    LeftBehind,
+    Move,
+    MovedKind,
+)
 from switchboard.daemon.team.moving.vault_entries import (
     Secrets,
     check_home,
@@ -114,6 +120,7 @@ def move_to_database(
                         raise _NotMeant
             except _NotMeant:
                 pass
+    moved.sort(key=lambda each: TO_DATABASE.index(each.kind))
     return Move(kinds=tuple(moved), left=_left(home, kinds))
 
 
@@ -167,7 +174,9 @@ def _read_home(home: HomeState, kinds: Collection[Kind]) -> _Found:
 def _read_database(
     sql: PostgresDatabase, home: HomeState, kinds: Collection[Kind], keys: Sequence[TeamKey]
 ) -> _Found:
-    rows = {kind: read_rows(sql, which) for kind, which in _ROWS.items() if kind in kinds}
+    rows: dict[Kind, Rows] = {
+        kind: read_rows(sql, which) for kind, which in _ROWS.items() if kind in kinds
+    }
     is_wanted = "secrets" in kinds and home.vault.engine == "file"
     return _Found(rows, TeamEntries(keys).contents(sql) if is_wanted else None)
 
@@ -175,13 +184,16 @@ def _read_database(
 def _write_database(
     sql: PostgresDatabase, found: _Found, keys: Sequence[TeamKey]
 ) -> Generator[MovedKind]:
-    for kind, rows in found.rows.items():
-        # As gateways do that count or change them.
-        sql.rows("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", f"{APPROVALS.name}\n")
-        yield write_rows(sql, _ROWS[kind], rows, replace=False, at_home=False)
+    # The log first: it takes longest, and keeps nobody else waiting.
     if found.log is not None:
         yield write_log(sql, found.log, AuditKey(keys[0].derived("audit")))
+    # From the first look to the end nobody else writes them.
+    if found.rows:
+        sql.change("LOCK TABLE pins, rules IN SHARE ROW EXCLUSIVE MODE")
+    for kind, rows in found.rows.items():
+        yield write_rows(sql, _ROWS[kind], rows, replace=False, at_home=False)
     if found.secrets is not None:
+        sql.change("LOCK TABLE vault_entries IN SHARE ROW EXCLUSIVE MODE")
         yield write_to_team(sql, TeamEntries(keys), found.secrets)
 
 
