@@ -9,6 +9,7 @@ import pytest
 
 from audit.ground import Ground
 from cli.commands import switchboard
+from docs.pages import blocks_of
 from gate.ground import Gate, call
 from gate.over_http import connected, write
 from support.postgres import PATIENCE, Cluster
@@ -96,6 +97,18 @@ async def test_what_came_since_is_added_the_next_time(
     assert postgres.run(moved, ground.address) == [(2,)]
     verified = switchboard(ground.workspace, "audit", "verify", env=of_team(ground.address))
     assert verified.code == 0, verified.out
+
+
+async def test_the_page_is_typed_as_it_stands(ground: HomeGround, postgres: Cluster) -> None:
+    [shown] = [each.text for each in blocks_of("docs/team.md") if "state move" in each.text]
+    lines = shown.strip().splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        words = line.removeprefix("SWITCHBOARD_DB=… ").split()
+        assert words[0] == "switchboard"
+        done = switchboard(ground.workspace, *words[1:], env=of_team(ground.address))
+        assert done.code == 0, (line, done.err)
+    assert rows_in(postgres, ground.address)["pins"] == 2
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
