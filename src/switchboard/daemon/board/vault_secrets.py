@@ -38,6 +38,10 @@ class VaultSecrets:
         if (home, options) != (self._home, self._options):
             self._home, self._options, self._store = home, options, None
 
+    def private_files(self) -> tuple[str, ...]:
+        """The files that open the vault, wherever the user keeps them."""
+        return self._options.private_files
+
     def resolve(self, entry: ServerEntry, reference: str, /) -> str | None:
         if not _may_have(entry, reference):
             raise Fault(
