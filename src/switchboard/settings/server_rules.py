@@ -1,6 +1,7 @@
 """What must hold between the fields of one server."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -238,7 +239,8 @@ def _judge_env(name: str, env: Mapping[str, str], habits: Habits, say: Say) -> N
             say(
                 ("env", key),
                 f"`{key}` looks like a secret, and this file keeps it in plain text",
-                f"switchboard vault put mcp/{name}/env/{key}, and name it in `secret_env`",
+                "switchboard vault put"
+                f" {shlex.quote(f'mcp/{name}/env/{key}')}, and name it in `secret_env`",
                 "warning",
             )
 

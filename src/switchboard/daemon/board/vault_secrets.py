@@ -4,6 +4,7 @@ A reference alone gives nothing. A server of the user's own files may have what 
 name; one of a workspace, an agent or a skill may have what was given to exactly what it runs.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from switchboard.children.schema import ServerEntry
@@ -48,7 +49,8 @@ class VaultSecrets:
                 FaultCode.UNAUTHENTICATED,
                 "secret-not-granted",
                 f"`{reference}` was not given to this server",
-                hint=f"look at it with `switchboard trust`, then `switchboard trust {entry.name}`",
+                hint="look at it with `switchboard trust`, then"
+                f" `switchboard trust {shlex.quote(entry.name)}`",
             )
         kind, _, name = reference.partition(":")
         if kind == "env":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,8 @@ class SuiteSource(Source[Struct]):
                     severity="warning",
                     subject=entry.name,
                     message=f"its suite is described twice; {wins} is shown",
-                    hint=f"remove one of the two: switchboard config explain suites.{entry.name}",
+                    hint="remove one of the two: switchboard config explain"
+                    f" {shlex.quote(f'suites.{entry.name}')}",
                 )
 
     def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:
