@@ -1,7 +1,6 @@
 """What must hold between the fields of one server."""
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -236,6 +235,8 @@ def _judge_env(name: str, env: Mapping[str, str], habits: Habits, say: Say) -> N
                 "warning",
             )
         elif is_secret_name(key):
+            import shlex  # noqa: PLC0415 - few need it, and everybody waits for the first listing
+
             say(
                 ("env", key),
                 f"`{key}` looks like a secret, and this file keeps it in plain text",

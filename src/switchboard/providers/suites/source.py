@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -127,6 +126,8 @@ class SuiteSource(Source[Struct]):
                 wins = "the suite's `description`"
                 if not suite.override_description:
                     wins = "the child's `switchboardDescription`"
+                import shlex  # noqa: PLC0415 - everybody waits for the first listing
+
                 yield Finding(
                     severity="warning",
                     subject=entry.name,
