@@ -78,7 +78,6 @@ _FILLED = {
     "vault": "vault doctor",
     "vault delete NAME": "vault delete mcp/notes/env/TOKEN",
     "vault put …": "vault put mcp/notes/env/TOKEN",
-    "vault put mcp/…/env/…": "vault put mcp/notes/env/TOKEN",
     "vault …": "vault list",
     "vault … …": "vault delete mcp/notes/env/TOKEN",
     "wrap": "wrap notes",
