@@ -235,6 +235,12 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/verbs/doctor.py", "switchboard.daemon.team.check.team_findings"): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.serve.run"): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.team.working.work_for_team"): "as above",
+    **{
+        ("cli/verbs/serving/state.py", f"switchboard.daemon.team.moving.state_move.{name}"): (
+            "as above"
+        )
+        for name in ("HomeState", "move_to_database", "move_to_home", "team_state")
+    },
     ("cli/verbs/parts/runs/asked_runs.py", "switchboard.daemon.team.desk.TeamRuns"): "as above",
     (
         "cli/verbs/parts/approving/team_state.py",

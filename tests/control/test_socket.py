@@ -1,6 +1,7 @@
 """The control API in this process: slow answers, failures, and callers that leave half-way."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 
 from switchboard.control import client as client_module
+from switchboard.control import connection as connection_module
 from switchboard.control import socket as socket_module
 from switchboard.control.api import Control
 from switchboard.control.client import DaemonClient
@@ -25,6 +27,7 @@ from switchboard.ipc.lines import Line
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import Exchange
 from switchboard.surface.http.routes import ControlRoutes
+from switchkit.platform.light import RECEIVE_CLOSED
 
 SILENCE_S = 0.3
 
@@ -50,6 +53,25 @@ class Answering:
 
     def over_http(self) -> Control:
         return self
+
+
+@pytest.mark.parametrize("flag", [RECEIVE_CLOSED, 0])
+async def test_files_that_came_stay_in_this_program(
+    monkeypatch: pytest.MonkeyPatch, flag: int
+) -> None:
+    """Where the kernel has no flag for it, as on macOS, and where Python does not pass it on."""
+    monkeypatch.setattr(connection_module, "RECEIVE_CLOSED", flag)
+    ours, theirs = socket.socketpair()
+    connection = SocketConnection(ours, 1)
+    try:
+        socket.send_fds(theirs, [b"here\n"], [theirs.fileno()])
+        assert await connection.line(100, 10.0) == b"here"
+        [came] = connection.take_files()
+        assert not os.get_inheritable(came)
+        os.close(came)
+    finally:
+        connection.close()
+        theirs.close()
 
 
 @asynccontextmanager

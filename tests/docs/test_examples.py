@@ -67,6 +67,7 @@ _OTHER = {
     ("docs/team.md", "SWITCHBOARD_DB="): "gateways of tests/team are told all three",
     ("docs/team.md", "switchboard worker"): "workers of tests/team are started with these words",
     ("docs/team.md", "upstream gateways"): "nginx runs with it in tests/team",
+    ("docs/team.md", "switchboard daemon stop"): "tests/team/test_state_move.py types it",
     ("docs/vault.md", "$ switchboard trust"): "test_words",
     ("docs/vault.md", "$ switchboard vault unlock"): "test_words",
 }

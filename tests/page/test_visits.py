@@ -15,6 +15,7 @@ from support.workspace import Workspace
 from switchboard.core.single_use import SingleUse
 from switchboard.web import site
 from switchboard.web.visits import VISIT_S, Visits
+from switchkit.platform import Unknown
 from switchkit.platform.ports import connected_user
 
 ELSEWHERE = "http://127.0.0.1:1"
@@ -181,6 +182,10 @@ def _nobody_else(address: str, port: int, to_port: int) -> int:
     return os.getuid()
 
 
+def _nobody_tells(address: str, port: int, to_port: int) -> int:
+    raise Unknown(f"whose {address}:{port} to {to_port} is")
+
+
 def _somebody_else(address: str, port: int, to_port: int) -> int:
     del address, port, to_port
     return os.getuid() + 12345
@@ -261,6 +266,25 @@ async def test_another_user_who_has_the_login_of_a_browser_sees_nothing(
             assert (answer.status_code, "another user" in answer.text) == (403, True)
         stream = await http.get("/page/events", headers=other.headers)
         assert stream.status_code == 403
+
+
+@attack("T56")
+async def test_whoever_may_be_another_user_is_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container that hides the tables of sockets, for one."""
+    del workspace
+    visits = Visits("secret", "http://127.0.0.1:1")
+    app = site.PageSite(None, visits, lambda _: lambda: None, 1)  # pyright: ignore[reportArgumentType]
+    transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType]
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as http:
+        other = Visitor(http, "http://127.0.0.1:1/")
+        monkeypatch.setattr(site, "connected_user", _nobody_else)
+        assert (await other.login(f"#login={visits.link()}")).status_code == 200
+        monkeypatch.setattr(site, "connected_user", _nobody_tells)
+        for word in ("status", "decide"):
+            answer = await other.ask(word)
+            assert (answer.status_code, "does not tell" in answer.text) == (403, True)
 
 
 @attack("P6")

@@ -10,6 +10,7 @@ from typing import Any
 
 _WORD = re.compile(r"""\s*(?:(\()|(\))|"((?:[^"\\]|\\.)*)"|([^\s()"]+))""")
 _MODIFIERS = {"default"}
+_SOCKETS = {"socket": "unix-socket"}
 
 
 def parsed(text: str) -> list[Any]:
@@ -56,10 +57,11 @@ class Rules:
         if name == "target":
             return kind == "target" and subject == arguments[0]
         if name == "remote":
-            return kind == "remote" and subject == arguments[0]
+            # A socket with a path is one of those, whatever its path.
+            return arguments[0] == (subject if kind == "remote" else _SOCKETS.get(kind))
         value = self._value(arguments[0])
         if name == "literal":
-            return kind == "path" and subject == value
+            return kind in {"path", "socket"} and subject == value
         if name == "subpath":
             return kind == "path" and (subject == value or subject.startswith(f"{value}/"))
         assert name in {"sysctl-name", "sysctl-name-prefix", "global-name"}, name

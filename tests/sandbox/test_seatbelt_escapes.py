@@ -12,9 +12,12 @@ import pytest
 from sandbox.den import Den
 from sandbox.seatbelt_rules import Rules
 from switchboard.procs.trial import Trial
+from switchboard.sandbox import denial as denials
+from switchboard.sandbox import masks, seatbelt
+from switchboard.sandbox import roots as rooms
 from switchboard.sandbox.denial import denial
 from switchboard.sandbox.probe import Unusable
-from switchboard.sandbox.roots import checked_roots
+from switchboard.sandbox.roots import Roots, checked_roots
 from switchboard.sandbox.sandbox import Sandbox
 from switchboard.sandbox.seatbelt import (
     PROGRAM,
@@ -96,7 +99,35 @@ def test_with_a_network_the_sockets_of_the_machine_stay_closed(den: Den) -> None
     rules = rules_of(den, allow_network=True)
     assert rules.allows("network-outbound", "ip", "remote")
     assert not rules.allows("network-outbound", "unix-socket", "remote")
+    assert not rules.allows("network-outbound", "/private/var/run/docker.sock", "socket")
+    # Where programs ask for the addresses of names.
+    names = ("network-outbound", "/private/var/run/mDNSResponder", "socket")
+    assert rules.allows(*names)
+    assert not rules_of(den).allows(*names)
     assert not rules.allows("sysctl-read", "kern.procargs2", "sysctl")
+
+
+def test_a_folder_that_is_opened_leaves_closed_what_is_hidden_in_it(den: Den) -> None:
+    own = den.home / "tools" / "own"
+    state = own / "state"
+    state.mkdir(parents=True)
+    home, confinement = str(den.home), den.confinement(state_dir=str(state))
+    roots = Roots(
+        cwd=str(den.workspace),
+        homes=(home,),
+        hidden=("/private/etc/ssh", str(own)),
+        readable=tuple((each, each) for each in (f"{home}/tools", "/Library", "/private")),
+        writable=(str(den.workspace), str(state)),
+    )
+    profile = seatbelt_profile(roots, confinement)
+    rules = Rules(profile.text, profile.parameters)
+    closed = (f"{own}/vault", "/private/etc/ssh/key", "/private/var/db/SystemKey")
+    for path in (*closed, "/Library/Keychains/System.keychain", "/private/var/root/x"):
+        assert not rules.allows("file-read-data", path)
+    opened = (f"{home}/tools/x", "/Library/Fonts/x", "/private/etc/hosts", f"{state}/x")
+    for path in (*opened, "/private/var/db/timezone/zoneinfo/UTC"):
+        assert rules.allows("file-read-data", path)
+    assert rules.allows("file-write-create", f"{state}/x")
 
 
 def test_a_program_has_a_temporary_folder_of_its_own(den: Den) -> None:
@@ -115,6 +146,40 @@ def test_a_program_has_a_temporary_folder_of_its_own(den: Den) -> None:
         assert not Path(own).exists()
     finally:
         wrapped.close()
+
+
+def test_what_lies_on_another_disk_runs_and_is_told_with_the_key_that_opens_it(
+    den: Den, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Path(os.path.realpath(tmp_path)) / "Volumes"
+    program = disk / "Data" / "tools" / "bin" / "run"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (disk / "Data" / "notes").touch()
+    for module in (seatbelt, denials):
+        monkeypatch.setattr(module, "MAC_SHARED", (str(disk),))
+    # Here the folder of this test lies in it.
+    for module in (rooms, denials):
+        monkeypatch.setattr(module, "SCRATCH", {})
+    secret = disk.parent / "secret"
+    secret.mkdir()
+    monkeypatch.setattr(masks, "MACHINE_SECRETS", (str(secret),))
+    wrapped = wrapped_in_seatbelt((str(program),), den.confinement(), {})
+    wrapped.close()
+    given = dict(word[2:].split("=", 1) for word in wrapped.argv if word.startswith("-D"))
+    rules = Rules(wrapped.argv[2], given)
+    # By a rule of its own: without one it would be closed with the disk.
+    opened = {path for name, path in given.items() if name.startswith("READ_")}
+    assert not opened.isdisjoint({str(program.parent), str(program.parent.parent)})
+    assert rules.allows("file-read-data", str(program))
+    # For root, too: nothing of the machine is left out of what shows.
+    assert not rules.allows("file-read-data", f"{secret}/key")
+    for path, knob in (("notes", "read_roots"), ("new", "writable_roots")):
+        line = f"cat: {disk}/Data/{path}: Operation not permitted"
+        fault = denial(1, line, den.confinement(), by_seatbelt=True)
+        assert fault is not None
+        assert fault.details["knob"] == knob
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class _Process:
 def process_info(pid: int, question: int, argument: int, size: int) -> bytes:
     """`proc_pidinfo`."""
     about = _Process(pid)
-    if about.status == 5 and not argument and question in (3, 13):
+    if about.status == 5 and not argument and question in (3, 13, 17):
         raise _no(ESRCH)
     if question == 13:
         made: Any = structs.ShortInfo(
@@ -223,6 +223,13 @@ def _describe_tcp(made: Any, inode: int) -> None:
     made.tcp.ini.laddr[:] = plain.rjust(16, b"\0")
 
 
+def session_of(pid: int) -> int:
+    """`getsid`, which looks among the living."""
+    if _Process(pid).status == 5:
+        raise _no(ESRCH)
+    return os.getsid(pid)
+
+
 def process_list(kind: int, of: int = 0) -> list[int]:
     """`proc_listpids`, with a zero in it as the real one has sometimes."""
     _connections.forget()
@@ -280,6 +287,7 @@ CALLS = (
     process_files,
     file_info,
     process_list,
+    session_of,
     kernel_value,
     clone,
     exit_events,

@@ -16,7 +16,7 @@ import pytest
 
 from support import darwin_structs as structs
 from switchkit.platform import UNKNOWN, Unknown
-from switchkit.platform.darwin import calls, layouts, ports, processes, streams
+from switchkit.platform.darwin import calls, files, layouts, ports, processes, streams
 
 SOCKET = structs.SocketFile
 TCP = SOCKET.tcp.offset
@@ -198,6 +198,60 @@ def test_what_is_refused_is_unknown_and_nobody_is_signalled(
             ask_of(os.getpid())
     with pytest.raises(Unknown):
         streams.unread_bytes(0)
+
+
+class Refusing:
+    """libproc, which answers 0 both when it is refused and when there is nothing to tell."""
+
+    def __init__(self, *answers: tuple[int, int]) -> None:
+        self._answers = [*answers]
+
+    def proc_listpids(self, *_: object) -> int:
+        number, got = self._answers.pop(0)
+        if number:
+            ctypes.set_errno(number)
+        return got
+
+
+@pytest.mark.parametrize("answers", [[(1, 0)], [(0, 400), (1, 0)]])
+def test_a_list_that_is_refused_is_not_an_empty_one(
+    monkeypatch: pytest.MonkeyPatch, answers: list[tuple[int, int]]
+) -> None:
+    ctypes.set_errno(0)
+    monkeypatch.setattr(calls, "_library", lambda: Refusing(*answers))
+    with pytest.raises(Unknown):
+        processes.first_children(os.getpid())
+
+
+def test_whoever_has_no_children_has_none_whatever_failed_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls, "_library", lambda: Refusing((0, 400), (0, 0)))
+    ctypes.set_errno(1)
+    assert processes.first_children(os.getpid()) == []
+
+
+def test_a_hole_is_as_large_as_whole_blocks_allow(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is best read at once is a megabyte there, and a block four kilobytes."""
+    disk = os.statvfs_result((1 << 20, 4096, *range(8)))
+    asked: list[tuple[Any, ...]] = []
+
+    def told(handle: int) -> os.statvfs_result:
+        assert handle == log.fileno()
+        return disk
+
+    def control(*words: Any) -> int:
+        asked.append(words)
+        return 0
+
+    with (tmp_path / "log").open("w+b") as log:
+        monkeypatch.setattr(os, "fstatvfs", told)
+        monkeypatch.setattr(files.fcntl, "fcntl", control)
+        assert files.punch_hole(log.fileno(), 20_000)
+        hole = struct.pack("=IIqq", 0, 0, 0, 16_384)
+        assert asked == [(log.fileno(), layouts.PUNCH_HOLE, hole)]
 
 
 def test_no_function_with_varying_arguments_is_called() -> None:

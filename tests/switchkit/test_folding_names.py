@@ -94,7 +94,19 @@ def refused(**more):
         return fault.reason
 
 
+def links(path):
+    try:
+        return len(guards(path, read_env_files=False))
+    except Fault as fault:
+        return fault.reason
+
+
 print(json.dumps({
+    "link": links(f"{true}/Linked"),
+    "repositories": sorted(
+        f"{each.kind} {os.path.relpath(each.path, true)}"
+        for each in guards(f"{true}/Nested", read_env_files=False)
+    ),
     "home as a root": refused(writable_roots=(other,)),
     "above the home as a root": refused(read_roots=(f"{disk}/USERS",)),
     "own folder hidden": refused(hidden=(f"{other}/own",), writable_roots=(f"{true}/OWN",)),
@@ -131,7 +143,16 @@ def test_every_fence_stands_whatever_the_spelling(tmp_path: Path) -> None:
     disk = tmp_path.resolve() / "Disk"
     for made in ("Users/Me/Work/.VSCode", "Users/Me/Own", "Users/Me/Tools"):
         (disk / made).mkdir(parents=True)
+    # A long `s`, and one letter for two of them: the disk takes them for `.husky` and `.ssh`.
+    (disk / "Users/Me/Work/.hu\u017fky").mkdir()
+    (disk / "Users/Me/Work/.\u00dfh").mkdir()
     (disk / "Users/Me/Work/.ENV").write_text("KEY=canary")
+    # A repository, and a link in place of settings, by other spellings than programs have.
+    (disk / "Users/Me/Nested/inner/.Git").mkdir(parents=True)
+    (disk / "Users/Me/Nested/inner/.Git/Config").write_text("url = https://u:canary@host/")
+    (disk / "Users/Me/Nested/inner/.sometool").mkdir()
+    (disk / "Users/Me/Linked").mkdir()
+    (disk / "Users/Me/Linked/.VSCode").symlink_to(disk / "Users/Me/Tools")
     env = as_darwin(dict(os.environ), tmp_path, folding=disk)
     told = run(disk, DOORS, env)
     assert told["home as a root"] == "sandbox-root"
@@ -145,7 +166,19 @@ def test_every_fence_stands_whatever_the_spelling(tmp_path: Path) -> None:
     assert not told["outside"]
     assert told["places"]
     assert told["consent"] == f"{users}/Me/Work"
-    assert told["guards"] == ["hidden .ENV", "protected .VSCode"]
+    assert told["link"] == "sandbox-link"
+    assert told["repositories"] == [
+        "hidden Nested/inner/.Git/Config",
+        "pinned Nested/inner",
+        "protected Nested/inner/.Git",
+        "protected Nested/inner/.sometool",
+    ]
+    assert told["guards"] == [
+        "hidden .ENV",
+        "hidden .\u00dfh",
+        "protected .VSCode",
+        "protected .hu\u017fky",
+    ]
 
 
 def test_trust_and_boards_have_one_key_for_a_folder(tmp_path: Path) -> None:

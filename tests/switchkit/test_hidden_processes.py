@@ -207,6 +207,28 @@ def test_exactly_one_is_signalled_without_a_handle_of_the_kernel(lacking: str) -
         assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.parametrize(
+    ("lacking", "standing"),
+    [("pidfd_open", "weaker"), ("pidfd_send_signal", "weaker"), ("statx", "proved")],
+)
+def test_the_table_of_promises_says_that_signals_go_without_a_handle(
+    lacking: str, standing: str
+) -> None:
+    script = (
+        "from switchkit.platform.promises import promises_here\n"
+        "print(*{each.standing for each in promises_here() if each.what.startswith('A signal')})\n"
+        "print(len({each.what for each in promises_here() if each.less}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, WITHOUT, lacking, sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == [standing, str(int(standing == "weaker"))]
+
+
 def test_where_nobody_is_shown_only_a_child_of_ours_is_signalled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

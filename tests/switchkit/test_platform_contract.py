@@ -3,6 +3,7 @@
 Linux by its own side; macOS by its own too, over a double of its kernel (`darwin_kernel`).
 """
 
+import errno
 import importlib
 import os
 import resource
@@ -21,6 +22,7 @@ import pytest
 from support import darwin_kernel
 from support.processes import wait_until_true
 from support.requirements import attack
+from switchkit import processes as table
 from switchkit.platform import GONE, REFUSED, SENT, UNKNOWN, Unknown, paths
 from switchkit.platform.darwin import calls
 from switchkit.platform.darwin import paths as darwin_paths
@@ -92,6 +94,30 @@ def test_a_process_is_known_with_its_place_among_others(system: System) -> None:
         process.kill()
         wait_until_true(lambda: system.processes.vitals(process.pid).is_dead)
     assert system.processes.vitals(process.pid) is None
+
+
+def test_a_leader_that_nobody_has_reaped_is_gone_and_its_session_is_not_lost(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("vitals", "pids", "first_children", "raw_environment", "signal_exactly"):
+        monkeypatch.setattr(table, name, getattr(system.processes, name))
+    code = "import os, signal; print(os.fork(), flush=True); signal.pause()"
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, start_new_session=True
+    ) as leader:
+        assert leader.stdout is not None
+        told = {int(leader.stdout.readline()), int(leader.stdout.readline())}
+        [left] = told - {0}
+        began = table.began(leader.pid)
+        assert not table.is_gone(leader.pid, began)
+        leader.kill()
+        wait_until_true(lambda: table.is_gone(leader.pid, began))
+        # The number is still its own, and whoever it has left in its session is found by that.
+        found = system.processes.vitals(leader.pid)
+        assert (found.is_dead, found.began, found.session) == (True, began, leader.pid)
+        family = table.Family(leader.pid, began)
+        assert [each.pid for each in family.look(table.ProcessTable())] == [left]
+        assert family.kill() == []
 
 
 def test_whoever_is_above_us_is_shown_whoever_owns_it(system: System) -> None:
@@ -248,6 +274,33 @@ def test_who_listens_is_known(system: System, family: int, host: str) -> None:
             user = system.ports.connected_user(host, client.getsockname()[1], port)
             assert user == os.getuid()
     assert str(port) in system.ports.hint_who_holds(port)
+
+
+def test_nobody_says_who_listens_where_a_part_of_this_user_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the sandbox of an agent, for one: what is not shown there is not free."""
+    if IS_LINUX:
+        for each in darwin_kernel.CALLS:
+            monkeypatch.setattr(calls, each.__name__, each)
+    ports, shown = System("darwin").ports, calls.process_files
+
+    def hides(number: int) -> Any:
+        def ask(pid: int) -> bytes:
+            if pid == process.pid:
+                raise OSError(number, os.strerror(number))
+            return shown(pid)
+
+        return ask
+
+    with started() as process:
+        monkeypatch.setattr(calls, "process_files", hides(errno.ESRCH))
+        assert isinstance(ports.listening(), dict)
+        monkeypatch.setattr(calls, "process_files", hides(errno.EPERM))
+        for ask in (ports.listening, lambda: ports.addresses(1)):
+            with pytest.raises(Unknown):
+                ask()
+        assert not ports.holds(process.pid, {1})
 
 
 def test_a_connection_of_nobody_is_not_ours(system: System) -> None:

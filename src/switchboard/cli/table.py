@@ -60,6 +60,11 @@ _TABLE = {
         ("bridge", "serving.bridge", "Serve one server on stdin and stdout, under its own names"),
         ("serve", "serving.serve", "Serve on stdin and stdout, or over HTTP"),
         ("worker", "serving.worker", "Do the runs of agents that the gateways of a team take in"),
+        (
+            "state",
+            "serving.state",
+            "Move the state of this home to the database of a team, or back",
+        ),
         ("natural", "plain_words.natural", "Serve one server as `natural_language` alone"),
         ("daemon", "serving.daemon", "Start, stop or restart the daemon, or show its log"),
     ),

@@ -72,6 +72,10 @@ class SocketConnection:
             return
         except OSError:
             data, files, flags = b"", [], 0
+        for each in files:
+            # Python forgets the flag, and macOS has none. A program that is started next would keep
+            # the streams of a client open.
+            os.set_inheritable(each, False)
         self._files += files
         self.has_lost_files |= bool(flags & socket.MSG_CTRUNC)
         if len(self._files) > _MAX_FILES or not data:

@@ -12,7 +12,7 @@ import signal
 from msgspec import Struct
 
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.sandbox.masks import SCRATCH
+from switchboard.sandbox.masks import MAC_SHARED, SCRATCH
 from switchboard.sandbox.paths import is_below
 from switchboard.sandbox.policy import SandboxPolicy
 from switchkit.platform.paths import true_path
@@ -187,9 +187,15 @@ def _way_of_seatbelt(stderr: str, confinement: SandboxPolicy) -> str:
     line = next(each for each in reversed(stderr.splitlines()) if _CALL.search(each))
     if _ENV_FILE.search(line):
         return "env"
-    if _is_hidden(line, confinement):
+    if _is_hidden(line, confinement) or _is_shared(line):
         return "read"
     return "change" if confinement.only_reads else "write"
+
+
+def _is_shared(line: str) -> bool:
+    """Whether a line names something that is there, in a folder of macOS that is everybody's."""
+    found = [true_path(match[0]) for match in _PATH.finditer(line) if os.path.lexists(match[0])]
+    return any(is_below(path, each) for path in found for each in MAC_SHARED)
 
 
 def _is_hidden(line: str, confinement: SandboxPolicy) -> bool:

@@ -26,6 +26,8 @@ SCRATCH = {
     "/mnt": RUN_BYTES,
     "/media": RUN_BYTES,
 }
+# The same of macOS: everybody's temporary files, and other disks. A sandbox closes them.
+MAC_SHARED = ("/private/tmp", "/private/var/tmp", "/private/var/folders", "/Volumes")
 
 
 def machine_secrets() -> list[str]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from switchboard.sandbox.refusals import refused_env_files, refused_link, refused_repositories
 from switchboard.sandbox.walls.guarded_names import is_protected, is_secret, tells_secrets
 from switchboard.sandbox.walls.inventory import Inventory, inventory
+from switchkit.platform.paths import folded, spelled
 
 # What is protected where somebody opened a `.git` by name, and it is no repository's any more.
 _GIT = ".git"
@@ -93,7 +94,8 @@ def _hidden(root: str, below: Inventory) -> list[str]:
         _refuse_links(root, path)
     files = [*below.secrets]
     for repository in (root, *below.repositories):
-        files += filter(_tells_secrets, (f"{repository}/{_GIT}/{name}" for name in _SETTINGS))
+        settings = (f"{repository}/{_GIT}/{name}" for name in _SETTINGS)
+        files += map(spelled, filter(_tells_secrets, settings))
     if len(files) > _MOST_SECRETS:
         raise refused_env_files(_MOST_SECRETS)
     return files
@@ -129,14 +131,14 @@ def _guarded(repository: str) -> list[PathGuard]:
         _refuse_links(repository, os.path.join(repository, _GIT, name))
     names = _names(repository)
     found: list[PathGuard] = []
-    if os.path.basename(repository) == _GIT:
-        chosen = [name for name in PROTECTED_IN_GIT if name in names]
+    if folded(os.path.basename(repository)) == _GIT:
+        chosen = [name for name in names if folded(name) in PROTECTED_IN_GIT]
     else:
-        is_repository = _GIT in names
+        is_repository = _GIT in map(folded, names)
         chosen = [name for name in names if is_protected(name, in_repository=is_repository)]
     for name in chosen:
         path = os.path.join(repository, name)
-        if name in _NO_LINKS or not os.path.islink(path):
+        if folded(name) in _NO_LINKS or not os.path.islink(path):
             _refuse_links(repository, path)
             found.append(PathGuard("protected", path))
     return found

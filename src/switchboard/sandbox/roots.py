@@ -2,7 +2,7 @@
 
 import os
 import pwd
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -38,11 +38,16 @@ class Roots(Struct, frozen=True, kw_only=True):
 
 
 def checked_roots(
-    confinement: SandboxPolicy, command: str, *, base: ShownMachine | None = None
+    confinement: SandboxPolicy,
+    command: str,
+    *,
+    base: ShownMachine | None = None,
+    emptied: Iterable[str] | None = None,
 ) -> Roots:
     """The folders of a confinement for this command. Raises a fault when one cannot be opened.
 
-    What of the machine shows may be given; else the user decides that.
+    What of the machine shows may be given; else the user decides that. A sandbox that shows all of
+    it but some folders names those: programs that lie in them are opened.
     """
     homes = _homes(confinement.home)
     own = tuple(true_path(path) for path in confinement.hidden if os.path.exists(path))
@@ -65,8 +70,10 @@ def checked_roots(
     opened = {path: path for path in given}
     # The working directory too where this program only reads it: others may write there.
     # Daemons of the machine listen on sockets outside of the folders of programs, such as `/var`.
-    base = base or (shown_machine() if confinement.has_own_sockets else ground())
-    opened |= _tools(confinement, command, (*homes, *SCRATCH), given, (cwd, *writable), base=base)
+    if emptied is None:
+        base = base or (shown_machine() if confinement.has_own_sockets else ground())
+    closed = (*homes, *(SCRATCH if emptied is None else emptied))
+    opened |= _tools(confinement, command, closed, given, (cwd, *writable), base=base)
     if confinement.allow_network:
         opened |= _resolver()
     caches = (cache,) if cache else ()

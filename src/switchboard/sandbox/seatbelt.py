@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from switchboard.procs.trial import Trial, trial
 from switchboard.procs.wrapped import Wrapped
-from switchboard.sandbox.paths import is_below
+from switchboard.sandbox.masks import MAC_SHARED
+from switchboard.sandbox.paths import depth, is_below
 from switchboard.sandbox.policy import SandboxPolicy
 from switchboard.sandbox.probe import Unusable
 from switchboard.sandbox.repositories import PathGuard, guards, hidden_files, way
@@ -43,12 +44,18 @@ def _sysctls() -> str:
     return "(allow sysctl-read\n" + "\n".join((*names, *families)) + ")"
 
 
-# Where everybody's temporary files are, and what the machine keeps to itself.
-_SHARED = ("/private/tmp", "/private/var/tmp", "/private/var/folders", "/Volumes")
 _NOTHING = "(version 1)(allow default)"
 # What `sandbox-exec` ends with when it cannot set a sandbox up.
 _NOT_SET_UP = 71
 _TRY_S = 5.0
+
+# Secrets of the machine that a folder above them does not open, and what everybody reads there.
+_DB_FOLDER = "/private/var/db"
+_CLOSED = ("/Library/Keychains", _DB_FOLDER, "/private/var/root")
+_DB = """\
+(allow file-read*
+  (subpath "/private/var/db/timezone")
+  (subpath "/private/var/db/dyld"))"""
 
 _GROUND = """\
 (version 1)
@@ -73,16 +80,16 @@ SYSCTLS
   (subpath "/private/var/root")
   (subpath "/Library/Keychains")
   (subpath "/Volumes"))
-(allow file-read*
-  (subpath "/private/var/db/timezone")
-  (subpath "/private/var/db/dyld"))""".replace("SYSCTLS", _sysctls())
+DB""".replace("SYSCTLS", _sysctls()).replace("DB", _DB)
 
+# Names are looked up by a socket of the system: no other one is opened.
 _NETWORK = """\
 (allow network*)
 (allow system-socket)
 (allow mach-lookup (global-name "com.apple.SystemConfiguration.configd"))
 (allow mach-lookup (global-name "com.apple.dnssd.service"))
-(deny network* (remote unix-socket))"""
+(deny network* (remote unix-socket))
+(allow network-outbound (literal "/private/var/run/mDNSResponder"))"""
 
 
 class Profile:
@@ -125,17 +132,20 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
     inside = (*opened, *roots.writable, *roots.caches, *roots.unchanging)
-    for path in _ways(inside, (*roots.homes, *_SHARED)):
+    for path in _ways(inside, (*roots.homes, *MAC_SHARED)):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
-    for path in opened:
+    for path in sorted(opened, key=depth):
         profile.rule("allow", "file-read*", "subpath", "READ", path)
+        _close_below(profile, path, roots.hidden)
     for path in roots.unchanging:
         profile.rule("allow", "file-read*", "subpath", "READ", path)
+        _close_below(profile, path, roots.hidden)
         for each in hidden_files(path, read_env_files=confinement.read_env_files):
             profile.rule("deny", "file-read*", "literal", "HIDDEN", each)
     for path in (*roots.caches, *roots.writable):
         profile.rule("allow", "file-read* file-write*", "subpath", "WRITE", path)
+        _close_below(profile, path, roots.hidden)
         # A root that is renamed away takes its protection along.
         profile.rule("deny", "file-write-unlink", "literal", "WRITE", path)
         is_cache = path in roots.caches
@@ -145,6 +155,18 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
     if confinement.allow_network:
         profile.add(_NETWORK)
     return profile
+
+
+def _close_below(profile: Profile, opened: str, hidden: Iterable[str]) -> None:
+    """Close what stays hidden in a folder that was just opened.
+
+    What is opened in it comes later, and decides.
+    """
+    closed = [path for path in dict.fromkeys((*hidden, *_CLOSED)) if is_below(path, opened)]
+    for path in closed:
+        profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
+    if _DB_FOLDER in closed:
+        profile.add(_DB)
 
 
 def _guard(profile: Profile, guard: PathGuard, root: str) -> None:
@@ -164,7 +186,7 @@ def wrapped_in_seatbelt(
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
-    roots = checked_roots(confinement, command)
+    roots = checked_roots(confinement, command, emptied=MAC_SHARED)
     scratch = Scratch()
     try:
         opened = replace(roots, writable=(*roots.writable, scratch.path))

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from msgspec import Raw
@@ -17,6 +18,7 @@ from switchboard.vault.envelope import (
     written_entry,
 )
 from switchboard.vault.faults import fault_from_lost_key
+from switchboard.vault.plain_entry import PlainEntry
 from switchboard.vault.references import check_name
 from switchboard.vault.usage import UsageNotes
 from switchboard.vault.values import check_value
@@ -137,6 +139,42 @@ class FileVault:
         if opened is not None:
             for reference, entry in opened.content.entries.items():
                 opened.key.value(reference, read_entry(entry))
+
+    def contents(self) -> dict[str, PlainEntry]:
+        """Every value, which counts as no use of it. Raises a fault when one cannot be opened."""
+        opened = self._fresh()
+        if opened is None:
+            return {}
+        return {
+            reference: PlainEntry(
+                created_at=entry.created_at,
+                changed_at=entry.changed_at,
+                value=opened.key.value(reference, entry),
+            )
+            for reference, raw in sorted(opened.content.entries.items())
+            for entry in (read_entry(raw),)
+        }
+
+    def take_in(self, added: Mapping[str, PlainEntry], dropped: Collection[str] = ()) -> None:
+        """Keep values of another vault with their dates, and drop others: all of it or nothing."""
+        if not added and not dropped:
+            return
+        with self._file.writing():
+            opened = self._fresh() or self._founded()
+            kept = {
+                reference: entry
+                for reference, entry in opened.content.entries.items()
+                if reference not in dropped
+            }
+            for reference, entry in added.items():
+                sealed = opened.key.entry(
+                    reference,
+                    entry.value,
+                    created_at=entry.created_at,
+                    changed_at=entry.changed_at,
+                )
+                kept[reference] = written_entry(sealed)
+            self._write(opened, kept)
 
     def opening_key(self) -> tuple[str, bytes]:
         """The key that opens it, and its id. Raises a fault where none does."""

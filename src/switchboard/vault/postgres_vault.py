@@ -14,10 +14,10 @@ from switchboard.core.stores import VaultEntry
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
 from switchboard.postgres.notices import Notices
-from switchboard.vault.envelope import DataKey, Sealed, SealedEntry
-from switchboard.vault.faults import fault_from_wrong_key
 from switchboard.vault.keys.team_key import TeamKey
+from switchboard.vault.plain_entry import PlainEntry
 from switchboard.vault.references import check_name
+from switchboard.vault.team_entries import TeamEntries
 from switchboard.vault.values import check_value
 
 _CHANNEL = "switchboard_vault"
@@ -53,8 +53,7 @@ class PostgresVault:
     def __init__(self, address: DatabaseAddress, keys: Sequence[TeamKey]) -> None:
         """The first key closes, all of them open. It connects with the first who asks."""
         self._address = address
-        self._keys = {key.id: DataKey(key.derived("vault")) for key in keys}
-        self._first = keys[0].id
+        self._entries = TeamEntries(keys)
         self._lock = threading.RLock()
         self._database: PostgresDatabase | None = None
         self._notices: Notices | None = None
@@ -66,7 +65,7 @@ class PostgresVault:
             if not rows:
                 return None
             self._note_use(rows[0])
-        return self._opened(rows[0])
+        return self._entries.opened(rows[0])
 
     def put(self, reference: str, value: str, /) -> None:
         check_name(reference)
@@ -79,7 +78,8 @@ class PostgresVault:
                     "SELECT created_at FROM vault_entries WHERE reference = ?", reference
                 )
                 created_at = rows[0]["created_at"] if rows else now
-                self._write(database, reference, value, created_at=created_at, changed_at=now)
+                entry = PlainEntry(created_at=created_at, changed_at=now, value=value)
+                self._entries.write(database, reference, entry)
             self._changes += 1
 
     def delete(self, reference: str, /) -> bool:
@@ -114,54 +114,24 @@ class PostgresVault:
         with self._lock:
             database = self._sql()
             rows = database.rows(
-                "SELECT reference FROM vault_entries WHERE key_id != ?", self._first
+                "SELECT reference FROM vault_entries WHERE key_id != ?", self._entries.first
             )
             for reference in (row["reference"] for row in rows):
                 with database.together(over=reference):
                     # Somebody may have changed it since.
                     found = database.rows(
                         "SELECT * FROM vault_entries WHERE reference = ? AND key_id != ?",
-                        *(reference, self._first),
+                        *(reference, self._entries.first),
                     )
                     for row in found:
-                        dates = {name: row[name] for name in ("created_at", "changed_at")}
-                        self._write(database, reference, self._opened(row), **dates)
+                        entry = PlainEntry(
+                            created_at=row["created_at"],
+                            changed_at=row["changed_at"],
+                            value=self._entries.opened(row),
+                        )
+                        self._entries.write(database, reference, entry)
                         done += 1
         return done
-
-    def _write(
-        self,
-        database: PostgresDatabase,
-        reference: str,
-        value: str,
-        *,
-        created_at: float,
-        changed_at: float,
-    ) -> None:
-        sealed = self._keys[self._first].entry(
-            reference, value, created_at=created_at, changed_at=changed_at
-        )
-        database.change(
-            "INSERT INTO vault_entries (reference, created_at, changed_at, key_id, nonce, value)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (reference) DO UPDATE SET"
-            " changed_at = excluded.changed_at, key_id = excluded.key_id,"
-            " nonce = excluded.nonce, value = excluded.value",
-            *(reference, created_at, changed_at, self._first),
-            *(sealed.value.nonce, sealed.value.text),
-        )
-
-    def _opened(self, row: dict[str, Any]) -> str:
-        key = self._keys.get(row["key_id"])
-        if key is None:
-            raise fault_from_wrong_key("a secret of the team that is not known here")
-        return key.value(
-            row["reference"],
-            SealedEntry(
-                created_at=row["created_at"],
-                changed_at=row["changed_at"],
-                value=Sealed(nonce=row["nonce"], text=row["value"]),
-            ),
-        )
 
     def _note_use(self, row: dict[str, Any]) -> None:
         now = time.time()

@@ -163,8 +163,12 @@ class PageSite:
         try:
             user = connected_user(exchange.client_address, exchange.client_port, self._port)
         except Unknown:
-            # Where the system does not tell, the link alone counts.
-            return True
+            # It may be the one who listened at the port while no daemon ran.
+            raise Refusal(
+                403,
+                "this system does not tell whose connection this is; answer in a terminal, with "
+                "`switchboard approvals`",
+            ) from None
         return user in (os.getuid(), _ROOT)
 
     def _cookie_of(self, exchange: Exchange) -> str:

@@ -17,7 +17,7 @@ ASKED_BELOW_HOME: "tuple[str, ...]" = _ASKED if FOLDS_NAMES else ()
 ASKED_ANYWHERE: "tuple[str, ...]" = ("/Volumes",) if FOLDS_NAMES else ()
 
 if sys.platform == "darwin":
-    from switchkit.platform.darwin.paths import spelled, true_path
+    from switchkit.platform.darwin.paths import folded, spelled, true_path
 else:
     # Without links it has one spelling. Disks of Linux that fold names are rare, and not asked.
     true_path = os.path.realpath
@@ -26,11 +26,16 @@ else:
         """A path without links as the disk spells it."""
         return path
 
+    def folded(name: str) -> str:
+        """What is the same for all names that the disk takes for one."""
+        return name
+
 
 __all__ = [
     "ASKED_ANYWHERE",
     "ASKED_BELOW_HOME",
     "FOLDS_NAMES",
+    "folded",
     "spelled",
     "true_folder",
     "true_path",

@@ -7,6 +7,8 @@
 import sys
 from typing import Literal, NamedTuple
 
+from switchkit.platform.processes import has_handles
+
 Standing = Literal["proved", "simulated", "unproven", "weaker", "absent"]
 
 
@@ -19,6 +21,13 @@ class Promise(NamedTuple):
     less: str
 
 
+_SIGNALS = Promise(
+    "A signal reaches exactly the process that is meant",
+    "proved",
+    "weaker",
+    "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
+    "before; one that cannot be compared gets none.",
+)
 PROMISES = (
     Promise(
         "A client cannot approve what it asked for itself",
@@ -26,13 +35,7 @@ PROMISES = (
         "simulated",
         "Below a process that the system hides (`hidepid`) nobody approves by a command.",
     ),
-    Promise(
-        "A signal reaches exactly the process that is meant",
-        "proved",
-        "weaker",
-        "Without a handle of the kernel (macOS, Linux without `pidfd`) it is compared a moment "
-        "before; one that cannot be compared gets none.",
-    ),
+    _SIGNALS,
     Promise(
         "Nothing that was started survives its end",
         "proved",
@@ -146,28 +149,38 @@ class PromiseHere(NamedTuple):
     less: str
 
 
+# Which of them people are told of one by one, the most important first.
+_TOLD: tuple[Standing, ...] = ("absent", "weaker", "unproven")
 _IS_MACOS = sys.platform == "darwin"
 
 
 def promises_here() -> tuple[PromiseHere, ...]:
     """Every promise as it stands on this system."""
-    return tuple(_here(each, each.macos if _IS_MACOS else each.linux) for each in PROMISES)
+    return tuple(map(_here, PROMISES))
 
 
-def _here(promise: Promise, standing: Standing) -> PromiseHere:
+def _here(promise: Promise) -> PromiseHere:
+    standing = promise.macos if _IS_MACOS else promise.linux
+    if promise is _SIGNALS and not has_handles():
+        standing = "weaker"
     return PromiseHere(promise.what, standing, "" if standing == "proved" else promise.less)
 
 
 def promise_lines() -> list[str]:
-    """The same for people: how many stand how, then each that is not proved."""
+    """The same for people: how many stand how, then each that holds less or was never tried."""
     here = promises_here()
     count = {each.standing: 0 for each in here}
     for each in here:
         count[each.standing] += 1
     first = ", ".join(f"{number} {standing}" for standing, number in count.items())
     rest = [
-        f"{each.standing:<9} {each.what}: {each.less}" for each in here if each.standing != "proved"
+        f"{each.standing:<9} {each.what}: {each.less}"
+        for standing in _TOLD
+        for each in here
+        if each.standing == standing
     ]
+    if "simulated" in count:
+        rest.append("simulated: tried on Linux over a double of macOS (docs/platforms.md)")
     return [first, *rest]
 
 

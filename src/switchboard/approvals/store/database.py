@@ -106,8 +106,12 @@ class Database(SqliteFile):
 
     def __init__(self, home: str) -> None:
         """Open or make the file. Raises a fault when it is not ours alone."""
-        path = os.path.join(home, _FOLDER, _FILE)
-        super().__init__(path, steps=_STEPS, busy_s=_BUSY_S, failure=unusable)
+        super().__init__(approvals_file(home), steps=_STEPS, busy_s=_BUSY_S, failure=unusable)
+
+
+def approvals_file(home: str) -> str:
+    """Where the file of a home lies, or will."""
+    return os.path.join(home, _FOLDER, _FILE)
 
 
 def unusable(why: str) -> Fault:

@@ -13,7 +13,14 @@ from switchboard.audit.errors import LogAway
 from switchboard.audit.head import Head
 from switchboard.audit.key import AuditKey
 from switchboard.audit.log import entry_of
-from switchboard.audit.postgres.tables import AUDIT, head_of, row_of, start_of
+from switchboard.audit.postgres.tables import (
+    AUDIT,
+    head_of,
+    insert_rows,
+    move_head,
+    row_of,
+    start_of,
+)
 from switchboard.audit.tamper_check import Tampering, check_tampering
 from switchboard.core.audit import AuditAnchor, AuditMark, AuditRecord, AuditRow
 from switchboard.core.text.stamps import stamp
@@ -65,8 +72,8 @@ class ChainLog:
                 return
             rows = chained(Tip.of(last), group, self._key)
             end = Tip.of(rows[-1])
-            self._insert(database, rows)
-            self._move_head(database, end, said=end.seq - len(anchoring))
+            insert_rows(database, self._chain, rows)
+            move_head(database, self._chain, end, self._key, said=end.seq - len(anchoring))
             self._doubtful = (end, tuple(entries))
         self._doubtful = None
         self._seen = end
@@ -148,34 +155,6 @@ class ChainLog:
             note = f"chain {self._chain}"
             return [AuditRecord(ts=stamp(), event="audit.opened", pid=os.getpid(), note=note)]
         return []
-
-    def _insert(self, database: PostgresDatabase, rows: Sequence[AuditRow]) -> None:
-        columns = (
-            [row.seq for row in rows],
-            [row.call for row in rows],
-            [row.body for row in rows],
-            [row.prev for row in rows],
-            [row.hash for row in rows],
-            [row.seal for row in rows],
-        )
-        # In this order they get their numbers.
-        database.change(
-            "INSERT INTO audit_records (chain, seq, call, body, prev, hash, seal)"
-            " SELECT ?, * FROM unnest(?::bigint[], ?::text[], ?::bytea[], ?::bytea[], ?::bytea[],"
-            " ?::bytea[]) AS row (seq, call, body, prev, hash, seal) ORDER BY seq",
-            self._chain,
-            *columns,
-        )
-
-    def _move_head(self, database: PostgresDatabase, end: Tip, *, said: int) -> None:
-        database.change(
-            "INSERT INTO audit_heads (chain, seq, hash, signature, said) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (chain) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,"
-            " signature = excluded.signature, changed_at = now(),"
-            " said = CASE WHEN excluded.seq > excluded.said AND excluded.said <= audit_heads.seq"
-            " THEN audit_heads.said ELSE excluded.said END",
-            *(self._chain, end.seq, end.hash, self._key.sign_head(end.seq, end.hash), said),
-        )
 
     def _due_anchors(self, database: PostgresDatabase) -> tuple[AuditAnchor, ...]:
         """Where the other chains end, of those that have said something since."""

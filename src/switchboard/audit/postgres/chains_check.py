@@ -115,6 +115,14 @@ def verify_chains(
     )
 
 
+def chain_findings(
+    database: PostgresDatabase, key: AuditKey, chain: str
+) -> tuple[VerificationFinding, ...]:
+    """What is wrong with one chain by itself. Raises what the database fails with."""
+    heads = database.rows("SELECT * FROM audit_heads WHERE chain = ?", chain)
+    return tuple(_walk(database, key, chain, heads[0] if heads else None).findings())
+
+
 def _walk(database: PostgresDatabase, key: AuditKey, chain: str, head: SqlRow | None) -> _TeamWalk:
     walk = _TeamWalk(key, None if head is None else head_of(head), chain)
     seq = -1

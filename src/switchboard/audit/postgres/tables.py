@@ -1,11 +1,13 @@
 """The tables that the chains of a team lie in, and what their rows are."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 from switchboard.audit.chain import Tip
 from switchboard.audit.head import Head
+from switchboard.audit.key import AuditKey
 from switchboard.core.audit import AuditRow
-from switchboard.core.sql import SqlRow
+from switchboard.core.sql import Sql, SqlRow
 from switchboard.postgres.database import Part
 
 _FIRST = """
@@ -72,3 +74,34 @@ def row_of(found: SqlRow, *, number: bool) -> AuditRow:
 def head_of(found: SqlRow) -> Head:
     """The end of a chain, as somebody who had the key saw it."""
     return Head(found["seq"], found["hash"].hex(), found["signature"].hex())
+
+
+def insert_rows(sql: Sql, chain: str, rows: Sequence[AuditRow]) -> None:
+    """Add records to a chain, which get their numbers in this order."""
+    columns = (
+        [row.seq for row in rows],
+        [row.call for row in rows],
+        [row.body for row in rows],
+        [row.prev for row in rows],
+        [row.hash for row in rows],
+        [row.seal for row in rows],
+    )
+    sql.change(
+        "INSERT INTO audit_records (chain, seq, call, body, prev, hash, seal)"
+        " SELECT ?, * FROM unnest(?::bigint[], ?::text[], ?::bytea[], ?::bytea[], ?::bytea[],"
+        " ?::bytea[]) AS row (seq, call, body, prev, hash, seal) ORDER BY seq",
+        chain,
+        *columns,
+    )
+
+
+def move_head(sql: Sql, chain: str, end: Tip, key: AuditKey, *, said: int) -> None:
+    """Sign where a chain ends now. `said` is the last record of the group that is no anchor."""
+    sql.change(
+        "INSERT INTO audit_heads (chain, seq, hash, signature, said) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (chain) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,"
+        " signature = excluded.signature, changed_at = now(),"
+        " said = CASE WHEN excluded.seq > excluded.said AND excluded.said <= audit_heads.seq"
+        " THEN audit_heads.said ELSE excluded.said END",
+        *(chain, end.seq, end.hash, key.sign_head(end.seq, end.hash), said),
+    )

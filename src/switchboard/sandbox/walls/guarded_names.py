@@ -2,7 +2,7 @@
 
 import re
 
-from switchkit.platform.paths import FOLDS_NAMES
+from switchkit.platform.paths import FOLDS_NAMES, folded
 
 # Where `.ENV` is the file that a program finds as `.env`.
 _FLAGS = re.IGNORECASE if FOLDS_NAMES else re.NOFLAG
@@ -82,17 +82,13 @@ _TOLD = re.compile(
 )
 
 
-def folded(name: str) -> str:
-    """A name as it is compared with those that are known."""
-    return name.lower() if FOLDS_NAMES else name
-
-
-# As `folded` has them.
+# As names are compared with them.
 PROTECTED_NAMES = frozenset(map(folded, PROTECTED))
 
 
 def is_secret(name: str) -> bool:
     """Whether a file of this name most likely holds secrets."""
+    name = folded(name)
     return (
         _SECRET.fullmatch(name) is not None
         and _EXAMPLE.fullmatch(name) is None
@@ -102,7 +98,6 @@ def is_secret(name: str) -> bool:
 
 def _is_certificate(name: str) -> bool:
     """Whether one of the words that a name is made of tells of a certificate."""
-    name = folded(name)
     return name.endswith(".pem") and not _CERTIFICATE.isdisjoint(re.split("[._-]", name[:-4]))
 
 

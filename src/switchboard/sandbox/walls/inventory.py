@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from switchboard.sandbox.walls.guarded_names import (
     PROTECTED_NAMES,
-    folded,
     is_secret,
     is_secret_folder,
 )
+from switchkit.platform.paths import folded
 
 _GIT = ".git"
 # Other people's code: many folders, and what their settings say is obeyed by nobody here.
@@ -63,7 +63,7 @@ def inventory(root: str) -> Inventory:
         if (listing := _listing(folder)) is None:
             continue
         if folder != root:
-            if _GIT in listing.protected:
+            if _GIT in map(folded, listing.protected):
                 found.repositories.append(folder)
             elif not installed:
                 found.protected += [os.path.join(folder, name) for name in listing.protected]
@@ -100,12 +100,13 @@ def _sorted_out(entries: "list[os.DirEntry[str]]", status: os.stat_result) -> _L
     sockets = list[str]()
     for entry in entries:
         # A link by the name of a repository is looked at by whoever guards that.
-        if folded(entry.name) in PROTECTED_NAMES and (entry.name == _GIT or not entry.is_symlink()):
+        name = folded(entry.name)
+        if name in PROTECTED_NAMES and (name == _GIT or not entry.is_symlink()):
             protected.append(entry.name)
         if entry.is_dir(follow_symlinks=False):
             if is_secret_folder(entry.name):
                 secrets.append(entry.name)
-            elif entry.name != _GIT:
+            elif name != _GIT:
                 folders.append(entry.name)
         elif is_secret(entry.name) and not entry.is_symlink():
             secrets.append(entry.name)

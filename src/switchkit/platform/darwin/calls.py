@@ -70,17 +70,24 @@ def file_info(pid: int, file: int, question: int, size: int) -> bytes:
 
 
 def process_list(kind: int, of: int = 0) -> list[int]:
-    """The numbers of `proc_listpids`."""
+    """The numbers of `proc_listpids`, which answers 0 when it is refused as when there is none."""
     library = _library()
     wanted = library.proc_listpids(kind, of, None, 0)
-    if wanted < 0:
+    # Room for everybody, whoever is asked for: never none.
+    if wanted <= 0:
         raise _failure()
     size = wanted + _ROOM * 4
     answer = ctypes.create_string_buffer(size)
+    ctypes.set_errno(0)
     got = library.proc_listpids(kind, of, answer, size)
-    if got < 0:
+    if got <= 0 and ctypes.get_errno():
         raise _failure()
     return [layouts.number(answer.raw, at) for at in range(0, got, 4)]
+
+
+def session_of(pid: int) -> int:
+    """The answer of `getsid`, which knows nobody who has ended, reaped or not."""
+    return os.getsid(pid)
 
 
 def kernel_value(which: "Sequence[int] | bytes", most: int) -> bytes:

@@ -76,9 +76,14 @@ def age_s(pid: int, began: int) -> float | None:
 def files_of(pid: int, kind: int) -> list[int]:
     """The numbers under which a process has files of one kind open; none when that is not shown."""
     try:
-        raw = calls.process_files(pid)
+        return shown_files(pid, kind)
     except OSError:
         return []
+
+
+def shown_files(pid: int, kind: int) -> list[int]:
+    """The same. Raises `OSError` when it is not shown."""
+    raw = calls.process_files(pid)
     return [
         number(raw, at + layouts.FILE_NUMBER_AT)
         for at in range(0, len(raw) - layouts.FILE_BYTES + 1, layouts.FILE_BYTES)

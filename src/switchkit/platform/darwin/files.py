@@ -57,7 +57,8 @@ def punch_hole(handle: int, length: int) -> bool:
     Whole blocks only.
     """
     try:
-        block = os.fstatvfs(handle).f_bsize or 1
+        # `f_bsize` is what is best read at once there, which may be much more.
+        block = os.fstatvfs(handle).f_frsize or 1
         whole = length // block * block
         wanted = struct.pack(layouts.PUNCH_FORMAT, 0, 0, 0, whole)
         fcntl.fcntl(handle, layouts.PUNCH_HOLE, wanted)

@@ -17,7 +17,7 @@ TASK_INFO, TASK_INFO_BYTES = 4, 96
 FOLDER_INFO, FOLDER_INFO_BYTES = 9, 2352
 SHORT_INFO, SHORT_INFO_BYTES = 13, 64
 UNIQUE_INFO, UNIQUE_INFO_BYTES = 17, 56
-# The argument of `BSD_INFO` and `SHORT_INFO` with which those are told of that have ended.
+# The argument of the BSD, short and unique ones with which those are told of that have ended.
 WITH_ZOMBIES = 1
 
 # `proc_bsdinfo`

@@ -65,13 +65,14 @@ def _listed(path: str) -> str:
     if above == path:
         return path
     if name not in names:
-        folded = _folded(name)
-        alike = (each for each in names if _folded(each) == folded)
+        wanted_name = folded(name)
+        alike = (each for each in names if folded(each) == wanted_name)
         name = next((each for each in alike if _is(os.path.join(above, each), wanted)), name)
     return os.path.join(spelled(above), name)
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """What is the same for all names that the disk takes for one: a long s is an s there."""
     return normalize("NFD", normalize("NFD", name).casefold())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from switchkit.platform import Unknown
 from switchkit.platform.darwin import calls, layouts
-from switchkit.platform.darwin.facts import files_of
+from switchkit.platform.darwin.facts import files_of, owner_of, shown_files
 from switchkit.platform.darwin.layouts import number, port
 from switchkit.platform.darwin.processes import pids
 
@@ -70,12 +70,25 @@ def _everybodys() -> Iterator[bytes]:
     if not everyone:
         raise Unknown("the system does not tell who listens")
     for pid in everyone:
-        yield from _of(pid)
+        try:
+            files = shown_files(pid, layouts.OF_SOCKET)
+        except PermissionError:
+            if owner_of(pid) == os.geteuid():
+                # We are in somebody's sandbox, and see a part of what this user runs.
+                raise Unknown(f"the system does not tell what process {pid} listens on") from None
+            continue
+        except OSError:
+            continue
+        yield from _told(pid, files)
 
 
 def _of(pid: int) -> Iterator[bytes]:
+    return _told(pid, files_of(pid, layouts.OF_SOCKET))
+
+
+def _told(pid: int, files: list[int]) -> Iterator[bytes]:
     """What the kernel tells of each TCP socket of a process."""
-    for file in files_of(pid, layouts.OF_SOCKET):
+    for file in files:
         try:
             about = calls.file_info(pid, file, layouts.SOCKET_INFO, layouts.SOCKET_INFO_BYTES)
         except OSError:

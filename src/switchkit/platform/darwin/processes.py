@@ -22,20 +22,27 @@ def vitals(pid: int) -> Vitals | None:
     """One process as it is now; None when there is none of that number.
 
     What is asked here is told of any user's process: `login`, above the shell of a terminal, is
-    root's. Only the terminal is not.
+    root's. Only the terminal is not. Of one that has ended the session is not told either: it has
+    its own number there, which is right for a leader, and of anybody else is nobody's.
     """
     try:
         about = calls.process_info(
             pid, layouts.SHORT_INFO, layouts.WITH_ZOMBIES, layouts.SHORT_INFO_BYTES
         )
         began = _began(pid)
-        session = os.getsid(pid)
     except OSError:
         return None
     status = number(about, layouts.SHORT_STATUS_AT)
+    state = layouts.STATES[status] if status < len(layouts.STATES) else "?"
+    try:
+        session = calls.session_of(pid)
+    except ProcessLookupError:
+        session, state = pid, layouts.STATES[-1]
+    except OSError:
+        return None
     return Vitals(
         pid,
-        layouts.STATES[status] if status < len(layouts.STATES) else "?",
+        state,
         parent=number(about, layouts.SHORT_PARENT_AT),
         group=number(about, layouts.SHORT_GROUP_AT),
         session=session,
@@ -47,7 +54,9 @@ def vitals(pid: int) -> Vitals | None:
 
 def _began(pid: int) -> int:
     """The number that the kernel counts up with each process: as good as a time, to compare."""
-    about = calls.process_info(pid, layouts.UNIQUE_INFO, 0, layouts.UNIQUE_INFO_BYTES)
+    about = calls.process_info(
+        pid, layouts.UNIQUE_INFO, layouts.WITH_ZOMBIES, layouts.UNIQUE_INFO_BYTES
+    )
     return number(about, layouts.UNIQUE_AT, 8)
 
 
@@ -145,6 +154,11 @@ def signal_exactly(pid: int, began: int, number: int) -> str:
     Between the look and the signal lies a moment: there is no handle that closes it.
     """
     return checked_signal(vitals(pid), pid, began, number)
+
+
+def has_handles() -> bool:
+    """Whether a signal goes by a handle of the kernel, which means one process for good."""
+    return False
 
 
 def is_living_child(pid: int) -> bool:

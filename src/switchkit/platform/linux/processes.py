@@ -121,6 +121,23 @@ def open_exit(pid: int) -> int:
         raise Unknown(f"the end of process {pid} cannot be watched ({error})") from None
 
 
+def has_handles() -> bool:
+    """Whether a signal goes by a handle of the kernel, which means one process for good."""
+    import signal  # noqa: PLC0415
+
+    try:
+        handle = os.pidfd_open(os.getpid())
+    except (OSError, AttributeError):
+        return False
+    try:
+        signal.pidfd_send_signal(handle, 0)
+    except (OSError, AttributeError):
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
 def signal_exactly(pid: int, began: int, number: int) -> str:
     """Signal the process that began then and no other. Says what became of it."""
     import signal  # noqa: PLC0415

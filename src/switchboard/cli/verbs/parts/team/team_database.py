@@ -14,6 +14,11 @@ def team_database(request: CommandRequest, hint: str) -> str:
     given = request.arguments.one("db")
     if given is None:
         return request.environ.get(DATABASE, "")
+    return named_database(given, hint)
+
+
+def named_database(given: str, hint: str) -> str:
+    """An address from a command line. Raises `UsageError` where it has a password."""
     user, at, _ = given.partition("://")[2].rpartition("@")
     if at and ":" in user:
         raise UsageError(
