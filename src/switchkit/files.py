@@ -268,6 +268,45 @@ def sync_folder(path: "str | os.PathLike[str]") -> None:
         os.close(handle)
 
 
+def remove_tree(root: str) -> None:
+    """Remove a folder with all that programs left in it which run no more, as far as that goes.
+
+    No link in it is followed, folders that were closed are opened, and no depth is too great: each
+    folder is brought to the top before it is looked into.
+    """
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            os.chmod(folder, PRIVATE_FOLDER)
+            with os.scandir(folder) as found:
+                entries = list(found)
+        except OSError:
+            continue
+        for each in entries:
+            try:
+                if not each.is_dir(follow_symlinks=False):
+                    os.unlink(each.path)
+                    continue
+                # Before it is moved: that writes in the folder itself.
+                os.chmod(each.path, PRIVATE_FOLDER)
+                # A name that nobody has chosen before us.
+                place = os.path.join(root, os.urandom(16).hex())
+                os.rename(each.path, place)
+                waiting.append(place)
+            except OSError:
+                continue
+        _remove_empty(folder)
+    _remove_empty(root)
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass
+
+
 def _sync(handle: int) -> None:
     from switchkit.platform.light import sync_file  # noqa: PLC0415 - few write for good
 

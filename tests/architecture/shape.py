@@ -226,6 +226,8 @@ ONLY_IN_ONE_MODULE = ("bpe_openai", "dbos")
 
 # What is imported inside a function, and why. Everywhere else imports sit on top.
 LATE_IMPORTS: dict[tuple[str, str], str] = {
+    ("settings/server_rules.py", "shlex"): "few need it, and everybody waits for the first listing",
+    ("providers/suites/source.py", "shlex"): "as above",
     (
         "cli/verbs/serving/serve.py",
         "switchboard.daemon.team.serving.serve_team",

@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands import switchboard
 from support.printed_commands import SOMETHING, remedies, usage_of
+from support.requirements import attack
 from support.terminal import answered
 from support.workspace import Workspace, child_command, server
 from switchboard.cli.options import PROGRAM
@@ -77,7 +78,6 @@ _FILLED = {
     "vault": "vault doctor",
     "vault delete NAME": "vault delete mcp/notes/env/TOKEN",
     "vault put …": "vault put mcp/notes/env/TOKEN",
-    "vault put mcp/…/env/…": "vault put mcp/notes/env/TOKEN",
     "vault …": "vault list",
     "vault … …": "vault delete mcp/notes/env/TOKEN",
     "wrap": "wrap notes",
@@ -211,3 +211,26 @@ def test_the_examples_of_a_verb_can_be_typed(verb: str) -> None:
         typed = re.split(r"[|><)]", _BEGINS.split(example)[-1])[0]
         named, rest = split_verb(PROGRAM, shlex.split(typed, comments=True))
         read_arguments(PROGRAM, usage_of(named), rest)
+
+
+@attack("T66")
+def test_a_name_in_a_command_is_one_word_for_a_shell(workspace: Workspace) -> None:
+    """A clone names its servers, and somebody, or a model, types what we tell them to."""
+    name = "x;touch${IFS}owned"
+    entry = server(
+        child_command("echo_child"),
+        env={"API_TOKEN": "canary-in-plain-text"},
+        secret_env={"KEY": f"vault:mcp/{name}/env/KEY"},
+    )
+    workspace.mcp_json({name: entry})
+    untrusting = {"SWITCHBOARD_TRUST_WORKSPACE": "-"}
+    told = ""
+    for words in (("trust",), ("config", "check"), ("doctor",), ("introspect", name)):
+        waiting = switchboard(workspace, *words, env=untrusting)
+        trusted = switchboard(workspace, *words)
+        told += waiting.out + waiting.err + trusted.out + trusted.err
+    typed = re.compile(r"switchboard ([a-z][a-z -]*?)(?:mcp/)?" + re.escape(name))
+    assert typed.findall(told) == []
+    for command in ("trust", "trust --dev", "vault put"):
+        quoted = shlex.quote(name if command != "vault put" else f"mcp/{name}/env/KEY")
+        assert f"switchboard {command} {quoted}" in told, command

@@ -167,3 +167,36 @@ def test_words_that_were_only_words_are_not_filled_unasked(
     trust_shown(workspace, "s", env=env)
     switchboard(workspace, "doctor", "--deep", env=env)
     assert got.read_text("utf-8") == "leaked\n"
+
+
+@attack("T65")
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (
+            {"issuer_url": "https://id.thief.example"},
+            "to be sent to whichever address https://id.thief.example names, at logins",
+        ),
+        (
+            {
+                "authorization_url": "https://notes.example/a",
+                "token_url": "https://notes.example/t",
+                "revocation_url": "https://thief.example/r",
+            },
+            "to be sent to https://notes.example/t and https://thief.example/r, at logins",
+        ),
+    ],
+)
+def test_a_client_secret_is_shown_with_where_it_goes(
+    workspace: Workspace, named: dict[str, str], told: str
+) -> None:
+    """Not to the `url` of the server, which may well be an honest one."""
+    secret = "vault:mcp/notes/oauth/client-secret"
+    auth = {"type": "oauth2_pkce", "client_id": "c", "client_secret_ref": secret, **named}
+    header = "vault:mcp/notes/header/X-Key"
+    entry = {"url": "https://notes.example/mcp", "headers": {"X-Key": header}, "auth": auth}
+    workspace.mcp_json({"notes": entry})
+    shown = switchboard(workspace, "trust", env=UNTRUSTING).out
+    assert f"{secret}, {told}\n" in shown
+    assert f"{secret}, to be sent to https://notes.example:443" not in shown
+    assert f"{header}, to be sent to https://notes.example:443" in shown

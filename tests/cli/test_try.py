@@ -1,10 +1,14 @@
 """`try`: an unknown server is looked at from outside a sandbox, and nothing of it stays."""
 
+import subprocess
 import sys
 from pathlib import Path
 
-from cli.commands import switchboard
-from support.workspace import Workspace, child_command
+import pytest
+
+from cli.commands import PATIENCE, switchboard
+from support.requirements import attack
+from support.workspace import SWITCHBOARD, Workspace, child_command, server
 
 _CURIOUS = """
 import sys, urllib.request
@@ -19,6 +23,34 @@ except OSError:
     print("no way out", file=sys.stderr)
 sys.exit(3)
 """
+
+# Tells of itself what it can read of some files.
+_READER = """
+import sys
+for each in PATHS:
+    try:
+        print(open(each).read(), file=sys.stderr)
+    except OSError:
+        print("nothing at", each, file=sys.stderr)
+sys.exit(3)
+"""
+# Leaves a link in a folder from which nothing can be removed.
+_LEAVES_A_LINK = """
+import os, sys
+# It may be started more than once.
+if not os.path.exists("closed"):
+    os.mkdir("closed")
+    os.symlink("TARGET", "closed/link")
+    os.chmod("closed", 0o500)
+    # Deeper than a path may be long.
+    for _ in range(3000):
+        os.mkdir("deep")
+        os.chdir("deep")
+print("has left it", file=sys.stderr)
+sys.exit(3)
+"""
+# Root has to obey the rights of its own files, too, as everybody else does.
+_AS_OTHERS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 def test_the_tools_of_a_server_are_told_with_what_they_say_and_cost(workspace: Workspace) -> None:
@@ -107,3 +139,83 @@ def test_a_script_finds_its_project_and_no_home(workspace: Workspace) -> None:
     )
     done = switchboard(workspace, "try", "--", sys.executable, str(script))
     assert "True False" in done.err
+
+
+@attack("T63")
+def test_the_home_of_whoever_tries_it_is_hidden_wherever_it_lies(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """It runs with a home of its own, and the user's may be anywhere: here beside the server."""
+    folder = tmp_path / "server"
+    home = folder / "own"
+    home.mkdir(parents=True, mode=0o700)
+    reference = "mcp/notes/env/TOKEN"
+    own = {"SWITCHBOARD_HOME": str(home)}
+    switchboard(workspace, "vault", "put", reference, stdin="canary-of-a-vault", env=own)
+    (key,) = (home / "vault").glob("key-*")
+    paths = [str(key), str(home / "vault" / "vault.json")]
+    (folder / "reader.py").write_text(_READER.replace("PATHS", repr(paths)), "utf-8")
+    done = switchboard(workspace, "try", "--", sys.executable, str(folder / "reader.py"), env=own)
+    assert [f"nothing at {each}" in done.err for each in paths] == [True, True]
+    assert key.read_text("utf-8").strip() not in done.err
+    assert "switchboard.vault/1" not in done.err
+
+
+@attack("T63")
+@pytest.mark.parametrize("daemon", [False, True])
+def test_the_key_of_the_vault_and_other_homes_are_hidden_from_confined_servers(
+    tmp_path: Path, *, daemon: bool
+) -> None:
+    workspace = Workspace(tmp_path, daemon=daemon)
+    folder = tmp_path / "opened"
+    (folder / "agh").mkdir(parents=True, mode=0o700)
+    key, other = folder / "vault.key", folder / "agh" / "mcp.json"
+    for each in (key, other):
+        each.write_text("{}" if each is other else "canary" * 8, "utf-8")
+        each.chmod(0o600)
+    (folder / "plain").write_text("plain words", "utf-8")
+    paths = [str(key), str(other), str(folder / "plain")]
+    (folder / "reader.py").write_text(_READER.replace("PATHS", repr(paths)), "utf-8")
+    command = (sys.executable, str(folder / "reader.py"))
+    confined = server(command, sandbox_profile="default", read_roots=[str(folder)])
+    workspace.mcp_json({"reader": confined}, scope="home")
+    (workspace.home / "config.toml").write_text(f'[vault]\nkey_file = "{key}"\n', "utf-8")
+    try:
+        env = {"AGH_HOME": str(folder / "agh")}
+        done = switchboard(workspace, "introspect", "reader", env=env)
+    finally:
+        workspace.stop_daemon()
+    told = done.out + done.err
+    assert "plain words" in told
+    assert "canary" not in told
+    assert f"nothing at {other}" in told
+
+
+@attack("T64")
+def test_what_it_leaves_behind_changes_nothing_elsewhere_and_goes(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    mine = workspace.user_home / "diary.txt"
+    mine.write_text("mine", "utf-8")
+    mine.chmod(0o640)
+    folder, scratch = tmp_path / "server", tmp_path / "scratch"
+    folder.mkdir()
+    scratch.mkdir()
+    script = folder / "leaves.py"
+    script.write_text(_LEAVES_A_LINK.replace("TARGET", str(mine)), "utf-8")
+    done = subprocess.run(
+        (*_AS_OTHERS, SWITCHBOARD, "try", "--", sys.executable, script),
+        cwd=workspace.root,
+        env={**workspace.env, "TMPDIR": str(scratch)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    left = list(scratch.iterdir())
+    # Whatever comes of it: nothing else on this machine could remove it.
+    for each in left:
+        subprocess.run(("rm", "-rf", each), check=True, timeout=PATIENCE)
+    assert mine.stat().st_mode & 0o777 == 0o640
+    assert "has left it" in done.stderr
+    assert left == []

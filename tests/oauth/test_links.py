@@ -19,10 +19,16 @@ from fakes.events import MemoryEvents
 from fakes.vault import MemoryVault
 from oauth.scripted_servers import METADATA, ScriptedServers, Told, scripted_servers
 from support.oauth_servers import browse, oauth_servers
+from support.requirements import attack
 from support.workspace import Json, Workspace
 from switchboard.children.schema import OAuth, ServerEntry
 from switchboard.core.channels.channel import Channel, Input
+from switchboard.core.faults import Fault
+from switchboard.oauth.addresses import rules_for
 from switchboard.oauth.grant_store import GrantStore
+from switchboard.oauth.http.guarded_web import GuardedWeb
+from switchboard.oauth.login.attempt import attempt_login
+from switchboard.oauth.login.request import LoginRequest
 from switchboard.oauth.login_trail import LoginTrail
 from switchboard.oauth.logins import Logins
 
@@ -120,13 +126,60 @@ async def offered(
 
 async def test_a_link_names_the_published_description_of_the_client(tmp_path: Path) -> None:
     async with scripted_servers() as servers:
-        said = servers.metadata(client_id_metadata_document_supported=True)
+        said = servers.metadata(
+            client_id_metadata_document_supported=True,
+            authorization_response_iss_parameter_supported=True,
+        )
         servers.script[METADATA] = Told(200, said)
         (url,), _ = await offered(servers, tmp_path)
         assert parse_qs(urlsplit(url).query)["client_id"] == [
             "https://client.example/switchboard.json"
         ]
         assert "/register" not in servers.paths()
+
+
+@attack("T67")
+async def test_a_server_that_does_not_name_itself_is_not_told_the_client_of_all(
+    tmp_path: Path,
+) -> None:
+    """It could lead a person to the page of another server, where this client is let in unasked."""
+    async with scripted_servers() as servers, scripted_servers() as honest:
+        said = servers.metadata(
+            client_id_metadata_document_supported=True,
+            authorization_endpoint=f"{honest.base}/authorize",
+        )
+        servers.script[METADATA] = Told(200, said)
+        (url,), _ = await offered(servers, tmp_path)
+        assert url.startswith(f"{honest.base}/authorize?")
+        assert parse_qs(urlsplit(url).query)["client_id"] == ["registered"]
+
+
+@attack("T67")
+@pytest.mark.parametrize("says", [True, False])
+async def test_the_answer_of_another_server_gives_nobody_a_code(*, says: bool) -> None:
+    """Whether it promises to name itself or not: who answers is another, or does not say."""
+    async with scripted_servers() as servers:
+        said = servers.metadata(authorization_response_iss_parameter_supported=says)
+        servers.script[METADATA] = Told(200, said)
+        entry = ServerEntry(name="notes", transport="http", url=servers.url)
+        web = GuardedWeb(rules_for(entry), {})
+        try:
+            request = LoginRequest(entry=entry)
+            attempt = await attempt_login(request, web, "http://127.0.0.1:9/callback")
+            (state,) = parse_qs(urlsplit(attempt.url).query)["state"]
+            answer = {"state": state, "code": "canary-of-a-code"}
+            others = [
+                {**answer, "iss": f"{servers.base}/"},
+                {**answer, "iss": "https://else.example"},
+            ]
+            for each in [*others, *([answer] if says else [])]:
+                with pytest.raises(Fault, match="not from the authorization server"):
+                    await attempt.finish(each, web)
+            assert "/token" not in servers.paths()
+            await attempt.finish({**answer, "iss": servers.base}, web)
+            assert "/token" in servers.paths()
+        finally:
+            await web.aclose()
 
 
 async def test_nobody_waits_for_a_link_that_cannot_be_made(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from support.requirements import attack
 from switchboard.core.faults import Fault
-from switchboard.vault.envelope import read_content, read_entry
+from switchboard.vault.envelope import KeyNote, read_content, read_entry
 from switchboard.vault.file_vault import FileVault
 from switchboard.vault.keys.sources import VaultKeys
 from switchboard.vault.options import VaultOptions
@@ -35,6 +36,41 @@ def test_a_new_key_leaves_the_values_as_they_are_and_removes_the_old_one(folder:
     assert after.data_key != before.data_key
     # Whoever had it open goes on.
     assert (store.get(TOKEN), other.get(TOKEN)) == ("value", "value")
+
+
+class Killed(BaseException):
+    """What comes after it does not happen."""
+
+
+class KilledBeforeForgetting(VaultKeys):
+    """As where the process ends right after the vault was written."""
+
+    def forget(self, *notes: KeyNote) -> None:
+        raise Killed(notes)
+
+
+@attack("T68")
+@pytest.mark.parametrize("then", [BESIDE, PHRASE])
+def test_a_key_that_a_killed_change_left_is_gone_with_the_next(
+    folder: Path, then: VaultOptions
+) -> None:
+    """Who changes the key because a copy of the vault is in other hands wants the old one gone."""
+    [old] = folder.glob("key-*")
+    stolen, mine = (folder / "vault.json").read_bytes(), folder / "key-of-mine"
+    mine.write_text("not ours", "utf-8")
+    with pytest.raises(Killed):
+        FileVault(str(folder), KilledBeforeForgetting(str(folder), BESIDE)).rotate_key()
+    assert old.exists()
+    keys = VaultKeys(str(folder), then, lambda _: "correct horse battery")
+    assert file_vault(folder).rotate_key(keys) is True
+    assert not old.exists()
+    left = [each for each in folder.glob("key-*") if each != mine]
+    assert len(left) == (1 if then is BESIDE else 0)
+    assert FileVault(str(folder), keys).get(TOKEN) == "value"
+    assert mine.exists()
+    (folder / "vault.json").write_bytes(stolen)
+    with pytest.raises(Fault):
+        file_vault(folder).get(TOKEN)
 
 
 def test_a_new_data_key_encrypts_everything_anew(folder: Path) -> None:

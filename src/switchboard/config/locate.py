@@ -14,6 +14,8 @@ FileKind = Literal["toml", "foreign_toml", "sidecar", "suites", "child", "given"
 
 # Names the workspace where no flag does.
 WORKSPACE_VARIABLE = "WORKSPACE_DIR"
+# Of whoever tries a server in a home that was made for it: the home that is left alone meanwhile.
+TRIED_FROM = "SWITCHBOARD_TRIED_FROM"
 DEFAULT_GLOBS = (".switchboard/mcps/*/.mcp.json",)
 
 
@@ -24,6 +26,13 @@ class Places(Struct, frozen=True, kw_only=True):
     home: str
     agh_home: str
     workspace: str
+    # The user's own, where `home` was made to try a server in it.
+    tried_from: str = ""
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The homes beside `home`: what lies in them is not for confined programs either."""
+        return (self.agh_home, *((self.tried_from,) if self.tried_from else ()))
 
 
 class File(Struct, frozen=True, kw_only=True):
@@ -68,6 +77,7 @@ def find_places(
         home=_home(environ, "SWITCHBOARD_HOME", ".switchboard", user_home),
         agh_home=_home(environ, "AGH_HOME", ".agh", user_home),
         workspace=where,
+        tried_from=environ.get(TRIED_FROM, ""),
     )
 
 

@@ -93,7 +93,9 @@ async def introduced_client(
     with_device: bool = False,
 ) -> ClientIdentity:
     """The client that we are where nobody has registered one by hand. Raises a fault."""
-    if server.takes_metadata_documents and document_url:
+    # By a document we are the same client everywhere. A server could send its user to another one,
+    # where this client was let in before, and be handed the code: only `iss` tells them apart.
+    if server.takes_metadata_documents and document_url and server.names_itself:
         return ClientIdentity(client_id=document_url)
     if not server.registration_url:
         raise metadata_invalid(

@@ -35,7 +35,7 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
     state_dir: str = ""
     # Where package runners keep what they have fetched, for one command line alone.
     cache_dir: str = ""
-    # Folders that stay hidden wherever they lie and whatever is opened around them.
+    # Folders and files that stay hidden wherever they lie and whatever is opened around them.
     hidden: tuple[str, ...] = ()
     # Whether it may read `.env` files.
     read_env_files: bool = False
@@ -78,6 +78,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     # Switchboard's own, which no sandbox shows.
     home: str
     path: str
+    # Further files and folders of which the same is true: other homes, the key of the vault.
+    private: tuple[str, ...] = ()
 
     def policy(
         self,
@@ -104,7 +106,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
             state_dir=state_dir,
             cache_dir=cache_dir,
             features=features,
-            hidden=(self.home,),
+            hidden=(self.home, *self.private),
             read_env_files=entry.read_env_files,
             limits=entry.limits or {},
             path=self.path,

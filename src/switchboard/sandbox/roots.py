@@ -50,7 +50,7 @@ def checked_roots(
     it but some folders names those: programs that lie in them are opened.
     """
     homes = _homes(confinement.home)
-    own = tuple(true_path(path) for path in confinement.hidden if os.path.isdir(path))
+    own = tuple(true_path(path) for path in confinement.hidden if os.path.exists(path))
     state = confinement.state_dir and _root("the state folder", confinement.state_dir, homes)
     cache = confinement.cache_dir and _root("the cache folder", confinement.cache_dir, homes)
     cwd = _root("the working directory", confinement.cwd, homes)

@@ -3,9 +3,11 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from switchboard.config.locate import find_places
 from switchboard.procs.containers import container_notes
@@ -47,9 +49,16 @@ class ConfinedServer(ConfinedEntry, Protocol):
 class ServerSandbox:
     """The sandboxes of the servers of one workspace and environment."""
 
-    def __init__(self, environ: Mapping[str, str], workspace: str) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        workspace: str,
+        private: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        """`private` tells which further files no sandbox shows, as far as that is known by then."""
         self._environ = environ
         self._workspace = workspace
+        self._private = private
 
     def __call__(self, entry: ConfinedServer) -> Wrap | None:
         """What puts the process of a server into its sandbox; nothing if it is to have none."""
@@ -60,7 +69,8 @@ class ServerSandbox:
         sandbox = platform_sandbox()
 
         def wrap(spec: SpawnSpec) -> Wrapped:
-            surroundings = self._surroundings
+            known = self._surroundings
+            surroundings = replace(known, private=(*known.private, *self._private()))
             state_dir = _state_dir(entry, surroundings)
             cache_dir = _cache_dir(entry, surroundings)
             for folder in (state_dir, cache_dir):
@@ -108,6 +118,7 @@ class ServerSandbox:
             user_home=places.user_home,
             home=places.home,
             path=self._environ.get("PATH") or os.defpath,
+            private=places.private,
         )
 
 

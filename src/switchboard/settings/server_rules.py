@@ -235,10 +235,13 @@ def _judge_env(name: str, env: Mapping[str, str], habits: Habits, say: Say) -> N
                 "warning",
             )
         elif is_secret_name(key):
+            import shlex  # noqa: PLC0415 - few need it, and everybody waits for the first listing
+
             say(
                 ("env", key),
                 f"`{key}` looks like a secret, and this file keeps it in plain text",
-                f"switchboard vault put mcp/{name}/env/{key}, and name it in `secret_env`",
+                "switchboard vault put"
+                f" {shlex.quote(f'mcp/{name}/env/{key}')}, and name it in `secret_env`",
                 "warning",
             )
 

@@ -36,8 +36,11 @@ class Keys(Protocol):
         """A new key, kept where it will be found again. Raises a fault."""
         ...
 
-    def forget(self, note: KeyNote, /) -> None:
-        """Remove a key that opens nothing any more, if that is ours to do."""
+    def forget(self, note: KeyNote, kept: KeyNote, /) -> None:
+        """Remove a key in whose place another is kept now, if that is ours to do.
+
+        With it those that a change left which was killed: they open copies of the vault.
+        """
         ...
 
 
@@ -217,7 +220,7 @@ class FileVault:
                 self._known = {note.id: key}
                 self._opened = None
             if old.id != note.id:
-                self._keys.forget(old)
+                self._keys.forget(old, note)
         return True
 
     def rotate_data_key(self) -> bool:

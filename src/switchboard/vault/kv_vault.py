@@ -3,6 +3,7 @@
 A secret lies under `<mount>/<prefix>/<reference>`, in the field `value`.
 """
 
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ class KvVault:
                 FaultCode.FAILED_PRECONDITION,
                 "vault-entry-unusable",
                 f"the vault server has an entry for `{reference}` without a `{_FIELD}`",
-                hint=f"switchboard vault put {reference}",
+                hint=f"switchboard vault put {shlex.quote(reference)}",
             )
         return value
 

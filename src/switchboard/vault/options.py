@@ -24,3 +24,8 @@ class VaultOptions(Struct, frozen=True, kw_only=True):
     token_file: str = ""
     ca_file: str = ""
     timeout_ms: int = 5_000
+
+    @property
+    def private_files(self) -> tuple[str, ...]:
+        """The files that open it, wherever the user keeps them."""
+        return tuple(filter(None, (self.key_file, self.token_file)))

@@ -1,6 +1,7 @@
 """Looks the secrets of a server up, off the loop, and again when they may have changed."""
 
 import asyncio
+import shlex
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
@@ -150,7 +151,7 @@ def _missing(server: str, name: str, reference: str) -> Fault:
         FaultCode.UNAUTHENTICATED,
         _MISSING,
         f"the secret `{name}` of `{server}` has no value",
-        hint=f"set `{rest}`" if kind == "env" else f"switchboard vault put {rest}",
+        hint=f"set `{rest}`" if kind == "env" else f"switchboard vault put {shlex.quote(rest)}",
         details={"variable": rest} if kind == "env" else {},
     )
 

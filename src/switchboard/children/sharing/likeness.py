@@ -55,7 +55,8 @@ def seen_by(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:
         names.update(usual_names(entry, environ) - own)
         if entry.sandbox_profile != "none":
             # The folders of programs are opened to it, whatever its own search path is.
-            names.add("PATH")
+            # And these decide what is hidden from it.
+            names.update(("PATH", "AGH_HOME"))
     if entry.transport != "stdio" or entry.egress:
         names.update(PROXY_NAMES)
     for reference in references_of(entry):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -106,7 +107,9 @@ class EgressQuestions:
         where = f"{in_url(host)}:{port}"
         if why := await self._why_not(where):
             server = self._subject.server
-            says = _SAYS[why].format(server=server, where=where, wait_s=round(self._wait_s))
+            says = _SAYS[why].format(
+                server=shlex.quote(server), where=shlex.quote(where), wait_s=round(self._wait_s)
+            )
             raise EgressRefusal(why, f"{where} is not on the list, and {says}", host, port)
 
     async def _why_not(self, where: str) -> str:

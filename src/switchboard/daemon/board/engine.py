@@ -149,7 +149,7 @@ class Engine:
             caches=caches,
             is_trusted=lambda entry: still_trusted(entry, workspace),
             start_watch=partial(start_watch, workspace=workspace),
-            sandboxes=ServerSandbox(environ, workspace),
+            sandboxes=ServerSandbox(environ, workspace, self._secrets.private_files),
             book=self._book,
             logins=self._open_logins,
             egress=self.egress,

@@ -1,5 +1,6 @@
 """Where the logins of a home are, for whoever serves and for whoever logs in."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 
@@ -65,7 +66,7 @@ def client_secret(
             FaultCode.UNAUTHENTICATED,
             "secret-missing",
             f"the client secret of `{entry.name}` has no value",
-            hint=f"switchboard vault put {reference.removeprefix('vault:')}"
+            hint=f"switchboard vault put {shlex.quote(reference.removeprefix('vault:'))}"
             if reference.startswith("vault:")
             else f"set `{reference.removeprefix('env:')}`",
         )

@@ -4,6 +4,7 @@ A reference alone gives nothing. A server of the user's own files may have what 
 name; one of a workspace, an agent or a skill may have what was given to exactly what it runs.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from switchboard.children.schema import ServerEntry
@@ -38,13 +39,18 @@ class VaultSecrets:
         if (home, options) != (self._home, self._options):
             self._home, self._options, self._store = home, options, None
 
+    def private_files(self) -> tuple[str, ...]:
+        """The files that open the vault, wherever the user keeps them."""
+        return self._options.private_files
+
     def resolve(self, entry: ServerEntry, reference: str, /) -> str | None:
         if not _may_have(entry, reference):
             raise Fault(
                 FaultCode.UNAUTHENTICATED,
                 "secret-not-granted",
                 f"`{reference}` was not given to this server",
-                hint=f"look at it with `switchboard trust`, then `switchboard trust {entry.name}`",
+                hint="look at it with `switchboard trust`, then"
+                f" `switchboard trust {shlex.quote(entry.name)}`",
             )
         kind, _, name = reference.partition(":")
         if kind == "env":

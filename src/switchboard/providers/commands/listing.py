@@ -60,7 +60,8 @@ def judge_tools(
 
 def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext:
     """What every command tool of these settings stands on."""
-    user_home = find_places(environ, settings.workspace, []).user_home
+    places = find_places(environ, settings.workspace, [])
+    user_home = places.user_home
     return CommandContext(
         workspace=settings.workspace,
         user_home=user_home,
@@ -68,6 +69,7 @@ def _ground_of(settings: Settings, environ: Mapping[str, str]) -> CommandContext
         filter=PathFilter(settings.tools.roots, user_home),
         environ=environ,
         is_trusted=settings.folder_trusted,
+        private=(*places.private, *settings.vault.private_files),
     )
 
 

@@ -36,6 +36,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     # Whether the folder of the workspace is trusted as a whole.
     is_trusted: bool = True
+    # What no sandbox shows beside the home of Switchboard.
+    private: tuple[str, ...] = ()
 
     def apart_from(self, entry: CommandEntry) -> str:
         """The workspace, for a tool that is not its own, where nobody trusts its folder.
@@ -214,6 +216,7 @@ def policy_of(plan: Plan, ground: CommandContext) -> SandboxPolicy:
         user_home=ground.user_home,
         home=ground.home,
         path=ground.path,
+        private=ground.private,
     )
     return surroundings.policy(
         plan.entry,

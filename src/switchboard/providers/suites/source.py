@@ -126,11 +126,14 @@ class SuiteSource(Source[Struct]):
                 wins = "the suite's `description`"
                 if not suite.override_description:
                     wins = "the child's `switchboardDescription`"
+                import shlex  # noqa: PLC0415 - everybody waits for the first listing
+
                 yield Finding(
                     severity="warning",
                     subject=entry.name,
                     message=f"its suite is described twice; {wins} is shown",
-                    hint=f"remove one of the two: switchboard config explain suites.{entry.name}",
+                    hint="remove one of the two: switchboard config explain"
+                    f" {shlex.quote(f'suites.{entry.name}')}",
                 )
 
     def instructions(self, settings: Settings, tools: Mapping[str, ToolSpec]) -> str:

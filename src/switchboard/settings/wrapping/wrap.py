@@ -7,6 +7,7 @@ whatever happens in between, the child is either as it was or wrapped.
 import hashlib
 import json
 import os
+import shlex
 import stat
 from typing import Any
 
@@ -56,7 +57,9 @@ def wrap(folder: str, name: str, said: Descriptions, *, workspace: str) -> Wrapp
     _check_place(folder, name, workspace)
     document, before, mode = _child_file(folder)
     if is_wrapper(document):
-        raise _refused("already-wrapped", f"`{name}` is wrapped", f"switchboard unwrap {name}")
+        raise _refused(
+            "already-wrapped", f"`{name}` is wrapped", f"switchboard unwrap {shlex.quote(name)}"
+        )
     placed = {
         _KEPT_CHILD: before,
         script_name(name): wrapper_script(name, os.path.relpath(workspace, folder)).encode(),
@@ -98,7 +101,9 @@ def unwrap(folder: str, name: str, *, workspace: str, force: bool = False) -> Wr
     document, _, _ = _child_file(folder)
     record = _record(folder)
     if record is None and not is_wrapper(document):
-        raise _refused("not-wrapped", f"`{name}` is not wrapped", f"switchboard wrap {name}")
+        raise _refused(
+            "not-wrapped", f"`{name}` is not wrapped", f"switchboard wrap {shlex.quote(name)}"
+        )
     changed = _changed(folder, record, wrapped=is_wrapper(document))
     if not force and (changed or record is None):
         what = (
@@ -106,7 +111,10 @@ def unwrap(folder: str, name: str, *, workspace: str, force: bool = False) -> Wr
             if record is not None
             else "`switchboard wrap` did not write its wrapper"
         )
-        hint = f"switchboard unwrap {name} --force puts the original back and leaves the rest"
+        hint = (
+            f"switchboard unwrap {shlex.quote(name)} --force puts the original back and leaves the"
+            " rest"
+        )
         raise _refused("wrapper-changed", f"`{name}` stays wrapped: {what}", hint)
     removed: list[str] = []
     try:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 from contextlib import suppress
 
@@ -10,6 +11,8 @@ from switchboard.vault.faults import fault_from_access, fault_from_lost_key, fau
 from switchkit.files import make_private_folder, open_private, replace_file, sync_folder
 
 _LONGEST = 1024
+# As `_id_of` has it: what somebody else calls `key-of-mine` is not ours.
+_OWN_NAME = r"key-[0-9a-f]{32}"
 
 
 class GivenKeyFile:
@@ -60,6 +63,14 @@ class OwnKeyFile:
     def forget(self, note: KeyNote) -> None:
         with suppress(OSError):
             os.unlink(self._path(note))
+
+    def forget_others(self, kept: KeyNote) -> None:
+        """Remove every key that was made here, but for this one."""
+        with suppress(OSError):
+            for name in os.listdir(self._folder):
+                path = os.path.join(self._folder, name)
+                if re.fullmatch(_OWN_NAME, name) and path != self._path(kept):
+                    os.unlink(path)
 
     def _path(self, note: KeyNote) -> str:
         # The id stands in a file that somebody may have changed.

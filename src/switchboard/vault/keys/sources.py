@@ -35,10 +35,11 @@ class VaultKeys:
     ) -> None:
         self._options = options
         self._keychain = keychain or Keychain(_WITH_A_PERSON_S if ask else _PATIENCE_S)
+        self._own = OwnKeyFile(folder)
         self._sources: dict[KeyKind, _Source] = {
             "keychain": self._keychain,
             "key-file": GivenKeyFile(options.key_file),
-            "own-key-file": OwnKeyFile(folder),
+            "own-key-file": self._own,
             "passphrase": Passphrase(ask, told),
         }
 
@@ -50,10 +51,11 @@ class VaultKeys:
         choice = self._options.key
         return self._made_somewhere() if choice == "auto" else self._sources[choice].make()
 
-    def forget(self, note: KeyNote, /) -> None:
-        # An old key that stays opens nothing.
+    def forget(self, note: KeyNote, kept: KeyNote, /) -> None:
+        # An old key that stays opens copies of the vault, and not the vault.
         with suppress(Fault):
             self._sources[note.kind].forget(note)
+        self._own.forget_others(kept)
 
     def _made_somewhere(self) -> tuple[KeyNote, bytes]:
         if self._options.key_file:

@@ -1,5 +1,6 @@
 """`switchboard natural`: one server as an MCP server that takes plain words; a wrapper runs it."""
 
+import shlex
 from collections.abc import Callable
 from functools import partial
 
@@ -50,14 +51,14 @@ def _alone(settings: Settings, name: str) -> Settings:
             FaultCode.PERMISSION_DENIED,
             "not-trusted",
             f"`{name}` belongs to this workspace, and nobody has trusted it yet",
-            hint=f"switchboard trust {name}",
+            hint=f"switchboard trust {shlex.quote(name)}",
         )
     if not entry.natural_language:
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "not-natural",
             f"`natural_language` is off for `{name}`",
-            hint=f"switchboard wrap {name}, or set `natural_language` for it",
+            hint=f"switchboard wrap {shlex.quote(name)}, or set `natural_language` for it",
         )
     own = settings.suites.get(name, SuiteSettings())
     return replace(

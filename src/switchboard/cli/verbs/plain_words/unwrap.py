@@ -1,5 +1,6 @@
 """`switchboard unwrap`: take the wrapper of a child away again."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from switchboard.cli.render import hint, warning
@@ -39,7 +40,7 @@ class UnwrapReport(Report, frozen=True, kw_only=True, tag="switchboard.unwrap/1"
     def notes(self, style: Style) -> Iterator[str]:
         for path in self.kept:
             yield warning(style, f"{path} is not as it was written, and stays")
-        yield hint(style, f"switchboard trust {self.name}")
+        yield hint(style, f"switchboard trust {shlex.quote(self.name)}")
 
 
 def run(request: CommandRequest) -> Report:

@@ -1,5 +1,6 @@
 """`switchboard wrap`: put a wrapper that takes plain words in front of a child."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from switchboard.cli.render import hint, warning
@@ -42,7 +43,7 @@ class WrapReport(Report, frozen=True, kw_only=True, tag="switchboard.wrap/1"):
     def notes(self, style: Style) -> Iterator[str]:
         for path in self.kept:
             yield warning(style, f"{path} was there already and stays as it is")
-        yield hint(style, f"switchboard trust {self.name}")
+        yield hint(style, f"switchboard trust {shlex.quote(self.name)}")
 
 
 def run(request: CommandRequest) -> Report:

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, cast
 
 import msgspec
@@ -22,6 +22,7 @@ from switchboard.cli.verbs.parts.asking import can_ask
 from switchboard.cli.verbs.parts.code_roots import code_root, code_roots
 from switchboard.cli.verbs.parts.own_board import TerminalAsker, own_caller
 from switchboard.cli.verbs.parts.tool_tokens import ENCODING, count_of
+from switchboard.config.locate import TRIED_FROM, find_places
 from switchboard.control.requests import CallRequest, IntrospectRequest
 from switchboard.control.tools import Failure, Subtool
 from switchboard.core.bus import EventBus
@@ -33,6 +34,7 @@ from switchboard.settings.load import load_settings
 from switchkit.cli.columns import counted
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
+from switchkit.files import remove_tree
 
 _NAME = "tried"
 # A name that leads nowhere, by its registration: with it on the list there is a way out, on which
@@ -141,15 +143,21 @@ def run(request: CommandRequest) -> Report:
     call, arguments = request.arguments.one("call"), request.arguments.one("args")
     if arguments and not call:
         raise UsageError("`--args` is for `--call TOOL`")
-    with TemporaryDirectory(prefix="switchboard-try-") as folder:
+    folder = mkdtemp(prefix="switchboard-try-")
+    try:
         _prepare(request, folder, command)
         return asyncio.run(_tried(request, folder, command, call or "", arguments or "{}"))
+    finally:
+        # Not as `tempfile` does it: of what a stranger left there it follows links, in some
+        # versions of Python, and changes the rights of what they lead to.
+        remove_tree(folder)
 
 
 async def _tried(
     request: CommandRequest, folder: str, command: tuple[str, ...], call: str, arguments: str
 ) -> Report:
-    environ = {**request.environ, _HOME: os.path.join(folder, "home")}
+    own = find_places(request.environ, folder, []).home
+    environ = {**request.environ, _HOME: os.path.join(folder, "home"), TRIED_FROM: own}
     workspace = os.path.join(folder, "work")
     settings = load_settings(workspace=workspace, environ=environ, flags={}, config=None)
     refused: list[str] = []

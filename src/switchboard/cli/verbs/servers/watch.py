@@ -141,7 +141,7 @@ def _roots(entry: ServerEntry, request: CommandRequest) -> tuple[str, ...]:
     if not own:
         raise UsageError(
             f"no file is on the command line of `{entry.name}`",
-            f"say what to watch: switchboard watch {entry.name} --path DIR",
+            f"say what to watch: switchboard watch {shlex.quote(entry.name)} --path DIR",
         )
     return tuple(own)
 

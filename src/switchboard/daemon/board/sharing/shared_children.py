@@ -88,7 +88,9 @@ class SharedChildren:
             caches=caches,
             is_trusted=partial(still_trusted, workspace=folder),
             start_watch=partial(start_watch, workspace=folder),
-            sandboxes=ServerSandbox(environ, folder or environ.get("HOME") or "/"),
+            sandboxes=ServerSandbox(
+                environ, folder or environ.get("HOME") or "/", secrets.private_files
+            ),
             book=book,
             logins=self.logins,
             egress=self.egress,

@@ -1,6 +1,7 @@
 """`switchboard mcp auth`: log in to a remote server, see logins, log out."""
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -102,7 +103,7 @@ def _remote(settings: Settings, name: str) -> ServerEntry:
             FaultCode.FAILED_PRECONDITION,
             "server-not-trusted",
             f"the server `{name}` of this workspace is not trusted yet",
-            hint=f"look at what it is, then: switchboard trust {name}",
+            hint=f"look at what it is, then: switchboard trust {shlex.quote(name)}",
         )
     raise no_server(name, [entry.name for entry in settings.servers])
 
@@ -115,7 +116,8 @@ def _of_account(entry: ServerEntry, action: str, account: str) -> ServerEntry:
             FaultCode.INVALID_ARGUMENT,
             "account-missing",
             f"`{entry.name}` has several accounts: {names}",
-            hint=f"switchboard mcp auth {action} {entry.name} --account {entry.accounts[0].name}",
+            hint=f"switchboard mcp auth {action} {shlex.quote(entry.name)} --account"
+            f" {entry.accounts[0].name}",
         )
     for each in by_account(entry):
         if each.account == account:

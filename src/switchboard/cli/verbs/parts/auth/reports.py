@@ -1,5 +1,6 @@
 """What `switchboard mcp auth` answers: logins without their tokens."""
 
+import shlex
 from collections.abc import Iterator
 
 from switchboard.cli.render import hint
@@ -48,7 +49,7 @@ class LoginsReport(Report, frozen=True, kw_only=True, tag="switchboard.logins/1"
                 yield f"{who}: {each.last_error} ({when(each.failed_at)})"
             if each.state in ("over", "none"):
                 account = f" --account {each.account}" if each.account else ""
-                yield hint(style, f"switchboard mcp auth login {each.server}{account}")
+                yield hint(style, f"switchboard mcp auth login {shlex.quote(each.server)}{account}")
 
 
 class LogoutReport(Report, frozen=True, kw_only=True, tag="switchboard.logout/1"):

@@ -1,6 +1,7 @@
 """What is slow: servers that take long to start, and tools that take long to answer."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 
 from switchboard.audit.usage.count import UsageCount
@@ -37,7 +38,7 @@ def _quicker(entry: ServerEntry) -> str:
     install = _INSTALLS.get(os.path.basename(entry.command))
     if install is not None:
         return f"{install}, then name its program as the `command`"
-    return f"see what it does meanwhile: switchboard logs {entry.name}"
+    return f"see what it does meanwhile: switchboard logs {shlex.quote(entry.name)}"
 
 
 def about_calls(settings: Settings) -> Iterator[Finding]:
@@ -56,5 +57,5 @@ def about_calls(settings: Settings) -> Iterator[Finding]:
                 subject="slow",
                 message=f"half of the calls of `{visible(name)}` take"
                 f" {took(use.took_ms(0.5) / 1000)} and more, and some {longest}",
-                hint=f"switchboard calls --tool {visible(tool.suite or tool.tool)}",
+                hint=f"switchboard calls --tool {shlex.quote(visible(tool.suite or tool.tool))}",
             )

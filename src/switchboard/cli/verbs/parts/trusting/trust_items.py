@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from switchboard.children.environment import reaching_names
 from switchboard.children.schema import ServerEntry
@@ -104,6 +105,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
     # The secrets that it asks for, and where they would go.
     secrets: tuple[str, ...] = ()
     secrets_to: str = ""
+    # Those of its logins, which go elsewhere: each with where.
+    login_secrets: dict[str, str] = {}
     # Whether it takes the place of a server of the user's own.
     replaces: bool = False
 
@@ -135,6 +138,8 @@ class TrustItem(Struct, frozen=True, kw_only=True):
             yield f"`{self.name}` replaces your own `{self.name}` here"
         for secret in self.secrets:
             yield f"`{self.name}` has the secret {secret}, {self.secrets_to}"
+        for secret, where in self.login_secrets.items():
+            yield f"`{self.name}` has the secret {secret}, {where}"
         for place, names in self.filled.items():
             yield f"`{self.name}` has {place} filled with your {' and '.join(names)}"
         if DEV in self.details:
@@ -160,6 +165,7 @@ class TrustItem(Struct, frozen=True, kw_only=True):
         if self.inherits_env:
             yield "inherits", "every variable of yours, secrets as well"
         yield from (("secret", f"{each}, {self.secrets_to}") for each in self.secrets)
+        yield from (("secret", f"{each}, {where}") for each, where in self.login_secrets.items())
         if self.shared_by:
             yield "shared by", self.shared_by
         if self.kind == "server" and not self.headers and not self.sandbox and self.program:
@@ -260,8 +266,9 @@ def _of_server(
         sandbox=server.sandbox,
         natural_language=server.natural_language,
         left_out=_unbound(entry, settings.workspace) or server.left_out,
-        secrets=references_of(entry),
+        secrets=references_of(replace(entry, auth=None, accounts=())),
         secrets_to=_destination(entry, environ),
+        login_secrets=dict(_login_secrets(entry)),
         replaces=server.name in settings.replaced,
     )
 
@@ -319,9 +326,19 @@ def _unbound(entry: ServerEntry, workspace: str) -> str:
 def _logins(entry: ServerEntry) -> Iterator[str]:
     for auth in (entry.auth, *(each.auth for each in entry.accounts)):
         if auth is not None:
-            places = (auth.issuer_url, auth.metadata_url, auth.authorization_url, auth.token_url)
+            named = (auth.issuer_url, auth.metadata_url, auth.authorization_url)
+            places = (*named, auth.token_url, auth.revocation_url)
             scopes = f", scopes {' '.join(auth.scopes)}" if auth.scopes else ""
             yield f"client {auth.client_id} at {', '.join(filter(None, places))}{scopes}"
+
+
+def _login_secrets(entry: ServerEntry) -> Iterator[tuple[str, str]]:
+    """The client secrets of a server, which its `url` never sees, and who is sent them."""
+    for auth in (entry.auth, *(each.auth for each in entry.accounts)):
+        if auth is not None and auth.client_secret_ref:
+            found = f"whichever address {auth.metadata_url or auth.issuer_url} names"
+            places = dict.fromkeys((auth.token_url or found, auth.revocation_url or found))
+            yield auth.client_secret_ref, f"to be sent to {' and '.join(places)}, at logins"
 
 
 def _destination(entry: ServerEntry, environ: Mapping[str, str]) -> str:

@@ -1,5 +1,7 @@
 """What the doctor has to say of the vault, and of the servers that want something of it."""
 
+import shlex
+
 from switchboard.children.secrets.texts import references_of
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.daemon_answer import daemon_answer
@@ -33,7 +35,7 @@ def vault_findings(settings: Settings, request: CommandRequest) -> tuple[str, li
                 severity="error",
                 subject=entry.name,
                 message=f"the secret `{reference}` is not in the vault",
-                hint=f"switchboard vault put {reference.removeprefix('vault:')}",
+                hint=f"switchboard vault put {shlex.quote(reference.removeprefix('vault:'))}",
             )
             for entry in settings.servers
             for reference in references_of(entry)
