@@ -70,6 +70,7 @@ _FILLED = {
     "runs show …": "runs show r-01",
     "runs … ……": "runs show r-01",
     "serve --http --… …": "serve --http --port 8099",
+    "state move --to …": "this is no address of a PostgreSQL database",
     "tokens --session …": "tokens --session none",
     "trust … --fingerprint …": f"trust notes --fingerprint {'0' * 64}",
     "try": f"try -- {_WORDS['COMMAND']}",
