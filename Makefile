@@ -13,7 +13,7 @@ APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light redis-
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
 # One test in five is measured there, which reaches less than all of them.
-SAMPLE_FLOOR := 85
+SAMPLE_FLOOR := 82
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 # Their tests start programs for nearly all that they look at.
 SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate procs runs sandbox switchyard team upgrade
