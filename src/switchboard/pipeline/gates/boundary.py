@@ -39,7 +39,7 @@ class BoundaryGate:
         self._under_way[call.id] = call
         clock = call.clock
         # Whoever holds a call by its first form finds the present one there.
-        clock.exact = call
+        clock.exact, clock.ended = call, None
         clock.owner = task = cast("asyncio.Task[Outcome]", asyncio.current_task(self._loop))
         begun = task.cancelling()
         try:
