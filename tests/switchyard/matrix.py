@@ -341,8 +341,13 @@ def verdict(lab: Lab, expected: Expected) -> None:
         assert set(one["running"]) - {"other"} == ({"web"} if alive else set())
     if where["phase"] == "orphaned":
         leader = json.loads(lab.record("web", lab.branch_slug()).read_text())["pid"]
-        ours = {*lab.family(where["run_id"]), *_of_session(leader), *at_work(lab.worktree())}
-        assert sorted(where["pids"]) == sorted(ours)
+
+        def agrees() -> bool:
+            # Two looks at a program that may still start its workers, or end them.
+            ours = {*lab.family(where["run_id"]), *_of_session(leader), *at_work(lab.worktree())}
+            return sorted(lab.web()["pids"]) == sorted(ours)
+
+        wait_for(agrees)
     if where["phase"] == "port_conflict":
         assert where["port_owner"]["pid"] == os.getpid()
 

@@ -31,19 +31,19 @@ def await_ready(
     """Wait until all are ready, or done; their state. Raises `YardFault` when one is not."""
     until = time.monotonic() + timeout_s
     while True:
-        _await(yard, threads, emit, until)
+        ready = _await(yard, threads, emit, until)
         rows = yard.rows(one.launch.key for one in threads)
-        if not _ended_since(yard, threads, rows):
+        if not _ended_since(yard, ready, rows):
             return rows
 
 
-def _ended_since(yard: Yard, threads: list[ServiceThread], rows: list[ServiceRow]) -> bool:
+def _ended_since(yard: Yard, ready: list[ServiceThread], rows: list[ServiceRow]) -> bool:
     """Whether one has ended that was ready a moment ago, as a program that becomes a daemon does.
 
     Returns once its thread knows it too.
     """
     gone = {(one["service"], one.get("branch")) for one in rows if one["status"] != "running"}
-    ended = [one for one in threads if one.phase == "ready" and _name(one) in gone]
+    ended = [one for one in ready if _name(one) in gone]
     until = time.monotonic() + _NOTICE_S
     with yard.context.changed:
         while any(one.phase == "ready" for one in ended):
@@ -57,7 +57,10 @@ def _name(thread: ServiceThread) -> tuple[str, str]:
     return thread.launch.service.name, thread.launch.target.branch
 
 
-def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, until: float) -> None:
+def _await(
+    yard: Yard, threads: list[ServiceThread], emit: Emit, until: float
+) -> list[ServiceThread]:
+    """Wait until all are ready, or done; those that are ready, in the moment that all were."""
     told: dict[tuple[str, str], str] = {}
     # `emit` writes to a socket under this lock. A caller that does not read would block all service
     # threads only when its socket is full, and a few phases never fill one.
@@ -72,9 +75,11 @@ def _await(yard: Yard, threads: list[ServiceThread], emit: Emit, until: float) -
             if not waiting or left <= 0:
                 break
             yard.context.changed.wait(left)
+        ready = [one for one in threads if one.phase == "ready"]
     failed = [one for one in threads if one.phase in BAD or one.phase not in SETTLED]
     if failed:
         raise _not_up(yard, failed)
+    return ready
 
 
 def _event(thread: ServiceThread) -> PhaseEvent:
