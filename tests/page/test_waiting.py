@@ -159,6 +159,26 @@ async def test_a_page_that_was_frozen_shows_the_truth_when_it_goes_on(
     assert process.returncode != 0
 
 
+async def test_an_answer_that_never_ends_keeps_nothing_from_a_page_that_wakes(
+    workspace: Workspace, browser: Browser
+) -> None:
+    """Chromium does not go on with a body that it read when the page was frozen."""
+    report = await asyncio.to_thread(opened, workspace)
+    tab = await browser.page()
+    await tab.do(
+        "Page.addScriptToEvaluateOnNewDocument",
+        source="const get = window.fetch; window.endless = true; window.fetch = (to, ...more) =>"
+        " window.endless && to.endsWith('/approvals') ? new Promise(() => {}) : get(to, ...more);",
+    )
+    await tab.go(report["link"])
+    async with waiting_call(workspace) as (question, _):
+        await tile(tab, "1 call under way")
+        assert await tab.value("document.title") == "Switchboard"
+        await tab.value("window.endless = false; document.dispatchEvent(new Event('resume'))")
+        await tab.until("document.title === '(1) Switchboard'")
+        await asyncio.to_thread(switchboard, workspace, "approvals", "deny", question)
+
+
 async def test_a_machine_that_slept_is_noticed_by_the_clock(
     workspace: Workspace, browser: Browser
 ) -> None:

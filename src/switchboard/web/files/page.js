@@ -41,7 +41,7 @@ function hear(events) {
   for (const each of events ?? []) for (const [names, topic] of TOPICS) if (names.test(each.event)) topics.add(topic);
   if (!events) ["approvals", "status", ...(current?.topics ?? [])].forEach((topic) => topics.add(topic));
   if (topics.has("calls")) refresh("status", 1000);
-  for (const topic of topics) refresh(topic, events ? undefined : 0);
+  for (const topic of topics) refresh(topic, events ? undefined : 0, !events);
 }
 
 function tell(state) {

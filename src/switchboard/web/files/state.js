@@ -59,9 +59,11 @@ const asked = {
   approvals: () => ask("approvals", { everything: true }),
 };
 
-// Ask for a topic again: at once if nobody has asked lately, and never twice at a time.
-export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
-  const state = (waiting[topic] ??= { timer: 0, due: 0, busy: false, again: false, asked: -Infinity });
+// Ask for a topic again: at once if nobody has asked lately, and never twice at a time. `anew` gives
+// up what is under way: an answer that a browser froze may never come to its end.
+export function refresh(topic, within = GATHER_MS[topic] ?? 100, anew = false) {
+  const state = (waiting[topic] ??= { timer: 0, due: 0, turn: 0, busy: false, again: false, asked: -Infinity });
+  if (anew) { state.turn += 1; state.busy = false; }
   if (state.busy) { state.again = true; return; }
   const due = Math.max(performance.now() + (within && SOON_MS), state.asked + within);
   // Whoever wants it sooner does not wait for whoever can wait.
@@ -69,15 +71,21 @@ export function refresh(topic, within = GATHER_MS[topic] ?? 100) {
   clearTimeout(state.timer);
   state.due = due;
   state.timer = setTimeout(async () => {
+    const turn = (state.turn += 1);
+    const isGivenUp = () => turn !== state.turn;
     state.timer = 0;
     state.busy = true;
     state.asked = performance.now();
     try {
-      if (asked[topic]) facts[topic] = await quietly(asked[topic]) ?? facts[topic];
+      const told = asked[topic] && await quietly(asked[topic]);
+      if (isGivenUp()) return;
+      facts[topic] = told ?? facts[topic];
       await frame.changed(topic);
     } finally {
-      state.busy = false;
-      if (state.again) { state.again = false; refresh(topic); }
+      if (!isGivenUp()) {
+        state.busy = false;
+        if (state.again) { state.again = false; refresh(topic); }
+      }
     }
   }, due - performance.now());
 }
