@@ -11,6 +11,8 @@ from typing import Any
 _WORD = re.compile(r"""\s*(?:(\()|(\))|"((?:[^"\\]|\\.)*)"|([^\s()"]+))""")
 _MODIFIERS = {"default"}
 _SOCKETS = {"socket": "unix-socket"}
+# Of a connection, whose subject is an address with its port.
+_FAMILIES = {"tcp", "udp"}
 
 
 def parsed(text: str) -> list[Any]:
@@ -30,6 +32,28 @@ def parsed(text: str) -> list[Any]:
             stack[-1].append((quoted,) if quoted is not None else word)
     assert len(stack) == 1, "a bracket is missing"
     return stack[0]
+
+
+def _is_where(subject: str, where: str) -> bool:
+    """Whether an address with its port is what a rule names: all addresses, or those of loopback.
+
+    A rule can name no other address.
+    """
+    host, _, port = subject.rpartition(":")
+    named, _, at = where.rpartition(":")
+    assert named in {"*", "localhost"}, where
+    is_there = named == "*" or host in {"127.0.0.1", "[::1]"}
+    return is_there and at in {"*", port}
+
+
+def _is_remote(arguments: list[Any], subject: str, kind: str) -> bool:
+    if len(arguments) > 1:
+        family, (where,) = arguments
+        return kind == family and _is_where(subject, where)
+    if kind in _FAMILIES:
+        return arguments[0] in {kind, "ip"}
+    # A socket with a path is one of those, whatever its path.
+    return arguments[0] == (subject if kind == "remote" else _SOCKETS.get(kind))
 
 
 class Rules:
@@ -57,8 +81,7 @@ class Rules:
         if name == "target":
             return kind == "target" and subject == arguments[0]
         if name == "remote":
-            # A socket with a path is one of those, whatever its path.
-            return arguments[0] == (subject if kind == "remote" else _SOCKETS.get(kind))
+            return _is_remote(arguments, subject, kind)
         value = self._value(arguments[0])
         if name == "literal":
             return kind in {"path", "socket"} and subject == value

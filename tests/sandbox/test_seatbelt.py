@@ -13,7 +13,7 @@ from switchboard.sandbox.seatbelt import Profile, seatbelt_profile
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def profile_of(den: Den, *, allow_network: bool) -> Profile:
+def profile_of(den: Den, *, allow_network: bool, proxy_port: int = 0) -> Profile:
     den.repository()
     den.repository("nested")
     (den.workspace / ".vscode").mkdir()
@@ -30,18 +30,20 @@ def profile_of(den: Den, *, allow_network: bool) -> Profile:
     confinement = SandboxPolicy(
         cwd=str(den.workspace), home=str(den.home), allow_network=allow_network
     )
-    return seatbelt_profile(roots, confinement)
+    shown = f"{den.state}/shown" if proxy_port else ""
+    return seatbelt_profile(roots, confinement, shown=shown, proxy_port=proxy_port)
 
 
-@pytest.mark.parametrize("allow_network", [False, True])
-def test_the_profile_is_the_one_that_was_looked_at(den: Den, allow_network: bool) -> None:
-    profile = profile_of(den, allow_network=allow_network)
+@pytest.mark.parametrize("network", ["default", "network", "proxy"])
+def test_the_profile_is_the_one_that_was_looked_at(den: Den, network: str) -> None:
+    proxy_port = 49_152 if network == "proxy" else 0
+    profile = profile_of(den, allow_network=network == "network", proxy_port=proxy_port)
     root = str(den.workspace.parent)
     parameters = "".join(
         f"{name}={path.replace(root, '<den>')}\n" for name, path in profile.parameters.items()
     )
     text = f"{profile.text}\n{parameters}"
-    golden = GOLDEN / ("network.sb" if allow_network else "default.sb")
+    golden = GOLDEN / f"{network}.sb"
     if os.environ.get("UPDATE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(text, "utf-8")

@@ -11,6 +11,7 @@ import pytest
 
 from sandbox.den import Den
 from sandbox.seatbelt_rules import Rules
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.trial import Trial
 from switchboard.sandbox import denial as denials
 from switchboard.sandbox import masks, seatbelt
@@ -43,6 +44,11 @@ ESCAPES = (
     # Programs that would run something outside.
     ("mach-lookup", "com.apple.coreservices.launchservicesd", "global"),
     ("mach-lookup", "com.apple.pasteboard.1", "global"),
+    # Services that reach the network for others: names, and what certificates name.
+    ("mach-lookup", "com.apple.trustd.agent", "global"),
+    ("mach-lookup", "com.apple.dnssd.service", "global"),
+    ("mach-lookup", "com.apple.SystemConfiguration.configd", "global"),
+    ("network-outbound", "/private/var/run/mDNSResponder", "socket"),
     ("appleevent-send", "", "path"),
     ("iokit-open", "", "path"),
     # Temporary files of others, and other disks.
@@ -57,7 +63,17 @@ ESCAPES = (
     ("network-outbound", "unix-socket", "remote"),
     ("network-outbound", "ip", "remote"),
     ("network-bind", "ip", "remote"),
+    ("network-outbound", "1.1.1.1:443", "tcp"),
+    ("network-outbound", "127.0.0.1:3129", "tcp"),
+    ("network-outbound", "[::1]:3129", "tcp"),
+    ("network-outbound", "1.1.1.1:3128", "tcp"),
+    ("network-outbound", "127.0.0.1:3128", "udp"),
+    ("network-outbound", "1.1.1.1:53", "udp"),
+    ("network-bind", "127.0.0.1:3128", "tcp"),
+    ("network-inbound", "127.0.0.1:3128", "tcp"),
+    ("system-socket", "", "path"),
 )
+PROXY_PORT = 3128
 
 
 def rules_of(den: Den, **more: Any) -> Rules:
@@ -66,9 +82,59 @@ def rules_of(den: Den, **more: Any) -> Rules:
     return Rules(profile.text, profile.parameters)
 
 
+@pytest.mark.parametrize("proxy_port", [0, PROXY_PORT])
 @pytest.mark.parametrize(("operation", "subject", "kind"), ESCAPES)
-def test_no_escape_is_allowed(den: Den, operation: str, subject: str, kind: str) -> None:
-    assert not rules_of(den).allows(operation, subject, kind)
+def test_no_escape_is_allowed(
+    den: Den, operation: str, subject: str, kind: str, proxy_port: int
+) -> None:
+    """Nor where one port leads to the chosen hosts."""
+    confinement = den.confinement()
+    roots = checked_roots(confinement, "/bin/sh")
+    profile = seatbelt_profile(roots, confinement, proxy_port=proxy_port)
+    assert not Rules(profile.text, profile.parameters).allows(operation, subject, kind)
+
+
+def test_of_the_network_one_port_is_open_that_of_the_proxy(den: Den) -> None:
+    confinement = den.confinement()
+    roots = checked_roots(confinement, "/bin/sh")
+    profile = seatbelt_profile(roots, confinement, proxy_port=PROXY_PORT)
+    rules = Rules(profile.text, profile.parameters)
+    to_proxy = ("network-outbound", f"127.0.0.1:{PROXY_PORT}", "tcp")
+    assert rules.allows(*to_proxy)
+    assert not rules_of(den).allows(*to_proxy)
+    near = (PROXY_PORT - 1, PROXY_PORT, PROXY_PORT + 1)
+    ports = [f"127.0.0.1:{port}" for port in (*range(1, 65_536, 211), *near)]
+    assert [port for port in ports if rules.allows("network-outbound", port, "tcp")] == [
+        f"127.0.0.1:{PROXY_PORT}"
+    ]
+
+
+def test_what_the_proxy_shows_is_read_and_not_changed(den: Den) -> None:
+    """Also not by its folder: it lies in the temporary folder, which can be written."""
+    outlet = Outlet(
+        handover=None,
+        port=PROXY_PORT,
+        files={"/run/ours.pem": b"a certificate"},
+        refused=lambda: None,
+    )
+    given = {"SSL_CERT_FILE": "/run/ours.pem", "A": "1"}
+    wrapped = wrapped_in_seatbelt(("/bin/sh", "-c", "true"), den.confinement(), given, outlet)
+    try:
+        own, shown = wrapped.env["TMPDIR"], wrapped.env["SSL_CERT_FILE"]
+        assert wrapped.env["A"] == "1"
+        assert Path(shown).read_bytes() == b"a certificate"
+        parameters = dict(word[2:].split("=", 1) for word in wrapped.argv if word.startswith("-D"))
+        rules = Rules(wrapped.argv[2], parameters)
+        assert rules.allows("file-read-data", shown)
+        assert rules.allows("file-write-create", f"{own}/x")
+        around = str(Path(shown).parent)
+        for path in (shown, around, f"{around}/new"):
+            for operation in ("file-write-data", "file-write-unlink", "file-write-create"):
+                assert not rules.allows(operation, path)
+        assert not rules.allows("file-write-unlink", own)
+    finally:
+        wrapped.close()
+    assert not Path(own).exists()
 
 
 def test_the_home_is_closed_but_for_what_is_opened(den: Den) -> None:
@@ -105,6 +171,8 @@ def test_with_a_network_the_sockets_of_the_machine_stay_closed(den: Den) -> None
     assert rules.allows(*names)
     assert not rules_of(den).allows(*names)
     assert not rules.allows("sysctl-read", "kern.procargs2", "sysctl")
+    # Certificates are checked by a service that goes to the network itself.
+    assert rules.allows("mach-lookup", "com.apple.trustd.agent", "global")
 
 
 def test_a_folder_that_is_opened_leaves_closed_what_is_hidden_in_it(den: Den) -> None:

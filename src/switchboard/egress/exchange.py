@@ -6,7 +6,9 @@ goes on was written by us.
 
 import asyncio
 import contextlib
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
+from hmac import compare_digest
 
 import h11
 from msgspec import Struct
@@ -206,6 +208,21 @@ def connect_target(request: h11.Request) -> tuple[str, int]:
     if not target.rpartition(b":")[2].isdigit():
         raise Malformed("CONNECT names a host and a port")
     return _split(target, 0)
+
+
+def knows_password(request: h11.Request, password: bytes) -> bool:
+    """Whether a request to a proxy has the password of that proxy, if it has one."""
+    if not password:
+        return True
+    given = next((value for name, value in request.headers if name == b"proxy-authorization"), b"")
+    scheme, _, said = bytes(given).strip().partition(b" ")
+    if scheme.lower() != b"basic":
+        return False
+    try:
+        _, _, known = b64decode(said.strip(), validate=True).partition(b":")
+    except ValueError:
+        return False
+    return compare_digest(known, password)
 
 
 def check_host(request: h11.Request, host: str, port: int, usual: int) -> None:

@@ -19,6 +19,10 @@ _HOP = frozenset(
     }
 )
 
+# Some programs send a password only when they are asked for it.
+_PASSWORD_ASKED = 407
+_ASKS_PASSWORD = (("Proxy-Authenticate", 'Basic realm="switchboard"'),)
+
 
 class HttpSide:
     """Reads and writes events. Raises `Malformed` for what is no HTTP, EOFError at the end."""
@@ -111,6 +115,7 @@ class HttpSide:
                     ("Content-Type", "text/plain; charset=utf-8"),
                     ("Content-Length", str(len(text))),
                     ("X-Switchboard", refused.why),
+                    *(_ASKS_PASSWORD if refused.status == _PASSWORD_ASKED else ()),
                     ("Connection", "close"),
                 ],
             )

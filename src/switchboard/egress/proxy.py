@@ -22,10 +22,11 @@ from switchboard.egress.exchange import (
     absolute_target,
     check_host,
     connect_target,
+    knows_password,
 )
 from switchboard.egress.http_side import HttpSide
 from switchboard.egress.limits import EgressLimits
-from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached
+from switchboard.egress.refusals import EgressRefusal, Malformed, Unreached, WithoutPassword
 from switchboard.egress.tunnel import Meter, relay
 from switchboard.wire.http_hosts import in_url
 
@@ -70,6 +71,8 @@ class ChildProxy:
         limits: EgressLimits,
         authority: "ChildAuthority | None" = None,
         ask: AskFor | None = None,
+        # What whoever comes has to know, where others can come too.
+        password: str = "",
     ) -> None:
         self._allowed = allowed
         self._dialer = dialer
@@ -78,31 +81,36 @@ class ChildProxy:
         self._limits = limits
         self._authority = authority
         self._ask = ask
+        self._password = password.encode()
         self._tasks = TaskSet()
+        self._listener: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
 
     def serve(self, listener: socket.socket) -> None:
         """Answer whoever connects, until this is closed."""
+        self._listener = listener
         self._accepting = asyncio.get_running_loop().create_task(self._accept(listener))
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        with listener:
-            listener.setblocking(False)
-            while True:
-                try:
-                    connection, _ = await loop.sock_accept(listener)
-                except OSError:
-                    # Out of descriptors, or the peer is gone already: nothing is gained by haste.
-                    await asyncio.sleep(0.1)
-                    continue
-                self._tasks.start(self._serve(connection))
+        listener.setblocking(False)
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError:
+                # Out of descriptors, or the peer is gone already: nothing is gained by haste.
+                await asyncio.sleep(0.1)
+                continue
+            self._tasks.start(self._serve(connection))
 
     async def aclose(self) -> None:
         """End every connection."""
         if self._accepting is not None:
             self._accepting.cancel()
             await asyncio.gather(self._accepting, return_exceptions=True)
+        if self._listener is not None:
+            # Also where nobody came to accept anything.
+            self._listener.close()
         await self._tasks.aclose()
 
     async def _serve(self, connection: socket.socket) -> None:
@@ -128,6 +136,11 @@ class ChildProxy:
                 request = await side.head()
                 if not isinstance(request, h11.Request):
                     raise Malformed("this is no request")
+                if inside is None and not knows_password(request, self._password):
+                    # Not noted: it is no wish of the child, or the child asks again with it.
+                    await side.answer(WithoutPassword())
+                    await _linger(side)
+                    return
                 if request.method == b"CONNECT" and inside is None:
                     await self._connect(side, request, meter)
                     return

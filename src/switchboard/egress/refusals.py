@@ -16,6 +16,7 @@ REASONS = {
     "too-many-questions": "it asked about too many hosts within an hour",
     "not-asked": "the question could not be put, or not be written down",
     "too-many": "it has too many connections open",
+    "no-password": "it was asked for by somebody without the password of this proxy",
     "malformed": "what came is no request that could be judged",
     "timeout": "the host did not answer in time",
     "certificate": "the certificate of the host cannot be believed",
@@ -61,6 +62,16 @@ class Malformed(EgressRefusal):
 
     def __init__(self, says: str) -> None:
         super().__init__("malformed", says)
+
+
+class WithoutPassword(EgressRefusal):
+    """Whoever asks may be anybody on the machine."""
+
+    status = 407
+    phrase = "egress-password"
+
+    def __init__(self) -> None:
+        super().__init__("no-password", "this proxy serves one program, which has its password")
 
 
 class Unreached(EgressRefusal):

@@ -1,10 +1,6 @@
 """The way out of one process: its proxy, what the process is told of it, and its end."""
 
-import asyncio
-import contextlib
-import socket
 from collections.abc import Awaitable, Callable, Mapping
-from io import FileIO
 from typing import Protocol
 
 from msgspec import Struct
@@ -19,6 +15,9 @@ from switchboard.egress.believed import certificates_in
 from switchboard.egress.blackout import HiddenForms
 from switchboard.egress.credentials import Credential, new_placeholder
 from switchboard.egress.dialing import Dialer
+from switchboard.egress.doors.door import Door
+from switchboard.egress.doors.own_network import OwnNetworkDoor
+from switchboard.egress.doors.shared_network import SharedNetworkDoor
 from switchboard.egress.limits import LIMITS, EgressLimits
 from switchboard.egress.proxy import ChildProxy, Noted
 from switchboard.egress.record import EgressRecord
@@ -28,7 +27,6 @@ from switchboard.egress.session_variables import SessionVariables
 from switchboard.egress.variables import (
     AUTHORITY_FILE,
     BUNDLE_FILE,
-    PORT,
     authority_variables,
     proxy_variables,
     shown_authorities,
@@ -71,7 +69,13 @@ class WayOutSpec(Struct, frozen=True, kw_only=True, eq=False):
     variables: SessionVariables
     look_up: LookUp
     questions: Questions | None = None
+    # Whether the process is on the network of the machine, and its sandbox opens one port of it.
+    on_shared_network: bool = False
     limits: EgressLimits = LIMITS
+
+
+def _door(spec: WayOutSpec) -> Door:
+    return SharedNetworkDoor() if spec.on_shared_network else OwnNetworkDoor()
 
 
 class ProxiedWayOut:
@@ -83,6 +87,7 @@ class ProxiedWayOut:
         self._spec = spec
         self._record = record
         self._events = events
+        self._door = _door(spec)
         self._refused: dict[tuple[str, int, str], _Refused] = {}
         self._hidden: dict[str, HiddenForms] = {}
         # By variable: what one stands for is decided at each host, by the reference there.
@@ -108,7 +113,7 @@ class ProxiedWayOut:
             files = {shown_authorities(name): content for name, content in believed.items()}
             variables = {name: shown_authorities(name) for name in believed}
         self.env: Mapping[str, str] = {
-            **proxy_variables(spec.hosts),
+            **proxy_variables(spec.hosts, self._door),
             **variables,
             **self._placeholders,
         }
@@ -121,39 +126,15 @@ class ProxiedWayOut:
             limits=spec.limits,
             authority=authority,
             ask=None if spec.questions is None else spec.questions.ask,
+            password=self._door.password,
         )
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        self._ours = ours
         self.outlet = Outlet(
-            handover=FileIO(theirs.detach(), "r+b"),
-            port=PORT,
+            handover=self._door.handover,
+            port=self._door.port,
             files=files,
             refused=self.refused,
         )
-        self._taking = asyncio.get_running_loop().create_task(self._take_over())
-
-    async def _take_over(self) -> None:
-        """Wait for the socket that the first program inside opened, and serve it."""
-        loop = asyncio.get_running_loop()
-        readable = asyncio.Event()
-        loop.add_reader(self._ours.fileno(), readable.set)
-        try:
-            await readable.wait()
-            with contextlib.suppress(OSError):
-                _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1)
-                for number in descriptors:
-                    self._serve(socket.socket(fileno=number))
-        finally:
-            loop.remove_reader(self._ours.fileno())
-            self._ours.close()
-
-    def _serve(self, listener: socket.socket) -> None:
-        is_listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-        if listener.family is socket.AF_INET and is_listening:
-            self._proxy.serve(listener)
-        else:
-            listener.close()
+        self._door.open(self._proxy.serve)
 
     async def _credential_of(self, rule: EgressHost) -> Credential | None:
         if not rule.inject:
@@ -216,10 +197,7 @@ class ProxiedWayOut:
 
     async def aclose(self) -> None:
         """End every connection, and the proxy. Once is enough; twice does no harm."""
-        self._taking.cancel()
-        await asyncio.gather(self._taking, return_exceptions=True)
-        self._ours.close()
-        self.outlet.handover.close()
+        await self._door.aclose()
         await self._proxy.aclose()
         if self._spec.questions is not None:
             await self._spec.questions.aclose()

@@ -15,13 +15,15 @@ from switchboard.core.privacy.secrets import Redact
 class Outlet(Struct, frozen=True, kw_only=True, eq=False):
     """What the start of a process needs so that it has one way out, which we hold.
 
-    The first program inside opens a socket that listens on the loopback interface of the process's
-    own network, and gives it to us through `handover`. What connects to it talks to us.
+    With a `handover` the first program inside opens a socket that listens on the loopback interface
+    of the process's own network, and gives it to us through that. Without one we listen on a port
+    of the machine, which is all of its network that the sandbox opens. What connects talks to us.
     """
 
-    handover: FileIO
+    handover: FileIO | None
     port: int
-    # Shown inside under these paths, to be read only; nothing of it is on the disk.
+    # Shown inside under these paths, to be read only. Where a sandbox cannot show what is not on
+    # the disk they lie elsewhere, and variables that name them are changed.
     files: Mapping[str, bytes]
     # Why something was refused, once the process has failed.
     refused: Callable[[], Fault | None]

@@ -55,6 +55,7 @@ def with_interpreter(confinement: SandboxPolicy) -> SandboxPolicy:
 
 def opened_outlet(outlet: Outlet) -> OpenedOutlet:
     """What opens the way out."""
+    assert outlet.handover is not None, "it has a network of its own"
     arguments: list[str] = []
     inherits: list[FileIO] = [outlet.handover]
     for path, content in outlet.files.items():

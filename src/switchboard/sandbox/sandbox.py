@@ -140,7 +140,8 @@ class Sandbox:
         Raises a fault when there is no sandbox that works, or when the policy asks for what
         is never opened; OSError when there is no such command.
         """
-        if outlet is not None and (policy.profile == "none" or self._system == _MAC):
+        is_mac = self._system == _MAC
+        if outlet is not None and (policy.profile == "none" or is_mac != (outlet.handover is None)):
             raise NO_OUTLET.fault()
         if policy.features and self._system == _MAC:
             raise NO_FEATURES.fault()
@@ -149,8 +150,8 @@ class Sandbox:
         if (refusal := self.refusal(policy.profile, policy.fallback)) is not None:
             raise refusal.fault()
         if self._system == _MAC:
-            wrapped = wrapped_in_seatbelt(argv, policy, env)
-            return _explained(wrapped, policy, by_seatbelt=True)
+            wrapped = wrapped_in_seatbelt(argv, policy, env, outlet)
+            return _explained(wrapped, policy, outlet, by_seatbelt=True)
         found = self._found(policy.fallback)
         # It may have gone since.
         if isinstance(found, Unusable):
@@ -211,7 +212,8 @@ _ONLY_ON_MAC = Unusable(
     fix='write `sandbox_profile = "default"`, which is the sandbox of each platform',
 )
 NO_OUTLET = Unusable(
-    why="`egress` needs the sandbox of Linux, bubblewrap: only that has a network of its own",
+    why="`egress` needs the sandbox of Linux, bubblewrap, or that of macOS: no other one holds a "
+    "program to one way out",
     fix="remove `egress`, or run it where bubblewrap works",
 )
 NO_FEATURES = Unusable(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
+from switchboard.procs.outlet import Outlet
 from switchboard.procs.trial import Trial, trial
 from switchboard.procs.wrapped import Wrapped
 from switchboard.sandbox.masks import MAC_SHARED
@@ -67,7 +68,6 @@ _GROUND = """\
 SYSCTLS
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 (allow mach-lookup (global-name "com.apple.system.notification_center"))
-(allow mach-lookup (global-name "com.apple.trustd.agent"))
 (allow ipc-posix-sem)
 (allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random"))
 (allow file-write* (literal "/dev/null") (literal "/dev/zero"))
@@ -82,14 +82,19 @@ SYSCTLS
   (subpath "/Volumes"))
 DB""".replace("SYSCTLS", _sysctls()).replace("DB", _DB)
 
-# Names are looked up by a socket of the system: no other one is opened.
+# Names are looked up by a socket of the system: no other one is opened. Who checks certificates for
+# others fetches what these name, from anywhere, so it is for those alone who reach everything.
 _NETWORK = """\
 (allow network*)
 (allow system-socket)
 (allow mach-lookup (global-name "com.apple.SystemConfiguration.configd"))
 (allow mach-lookup (global-name "com.apple.dnssd.service"))
+(allow mach-lookup (global-name "com.apple.trustd.agent"))
 (deny network* (remote unix-socket))
 (allow network-outbound (literal "/private/var/run/mDNSResponder"))"""
+
+# Our proxy and nothing else: no names, no datagrams, no port of its own to listen on.
+_PROXY = '(allow network-outbound (remote tcp "localhost:{port:d}"))'
 
 
 class Profile:
@@ -123,8 +128,14 @@ class Profile:
         return "\n".join(self._rules) + "\n"
 
 
-def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
-    """The profile of a confinement. Of two rules that fit, the later one decides."""
+def seatbelt_profile(
+    roots: Roots, confinement: SandboxPolicy, *, shown: str = "", proxy_port: int = 0
+) -> Profile:
+    """The profile of a confinement. Of two rules that fit, the later one decides.
+
+    `shown` is a folder that is read and not changed, wherever it lies; with a `proxy_port` that
+    port of this machine is all of the network.
+    """
     profile = Profile()
     for path in roots.homes:
         profile.rule("deny", "file-read* file-write*", "subpath", "HOME", path)
@@ -152,9 +163,18 @@ def seatbelt_profile(roots: Roots, confinement: SandboxPolicy) -> Profile:
         found = [] if is_cache else guards(path, read_env_files=confinement.read_env_files)
         for guard in found:
             _guard(profile, guard, path)
-    if confinement.allow_network:
-        profile.add(_NETWORK)
+    if shown:
+        profile.rule("allow", "file-read*", "subpath", "SHOWN", shown)
+        profile.rule("deny", "file-write*", "subpath", "SHOWN", shown)
+    _open_network(profile, confinement, proxy_port)
     return profile
+
+
+def _open_network(profile: Profile, confinement: SandboxPolicy, proxy_port: int) -> None:
+    if proxy_port:
+        profile.add(_PROXY.format(port=proxy_port))
+    elif confinement.allow_network:
+        profile.add(_NETWORK)
 
 
 def _close_below(profile: Profile, opened: str, hidden: Iterable[str]) -> None:
@@ -182,7 +202,10 @@ def _guard(profile: Profile, guard: PathGuard, root: str) -> None:
 
 
 def wrapped_in_seatbelt(
-    argv: tuple[str, ...], confinement: SandboxPolicy, env: Mapping[str, str]
+    argv: tuple[str, ...],
+    confinement: SandboxPolicy,
+    env: Mapping[str, str],
+    outlet: Outlet | None = None,
 ) -> Wrapped:
     """The command line that runs a program in a sandbox. Raises a fault or OSError."""
     command = resolved_command(argv[0], cwd=confinement.cwd, path=confinement.path)
@@ -190,7 +213,13 @@ def wrapped_in_seatbelt(
     scratch = Scratch()
     try:
         opened = replace(roots, writable=(*roots.writable, scratch.path))
-        profile = seatbelt_profile(opened, confinement)
+        shown = {} if outlet is None else scratch.show(outlet.files)
+        profile = seatbelt_profile(
+            opened,
+            confinement,
+            shown=scratch.shown if shown else "",
+            proxy_port=0 if outlet is None else outlet.port,
+        )
     except BaseException:
         scratch.close()
         raise
@@ -198,7 +227,10 @@ def wrapped_in_seatbelt(
     # The loader of macOS ignores its variables for programs of the system, and this is one.
     return Wrapped(
         argv=(PROGRAM, "-p", profile.text, *given, "--", command, *argv[1:]),
-        env={**env, **scratch.variables},
+        env={
+            **{name: shown.get(value, value) for name, value in env.items()},
+            **scratch.variables,
+        },
         cwd=roots.cwd,
         gate=scratch,
     )

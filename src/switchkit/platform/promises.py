@@ -72,8 +72,16 @@ PROMISES = (
         "Confined servers reach what was opened, and nothing else",
         "proved",
         "unproven",
-        "On macOS paths and network only: no limits, no chosen hosts (`egress`), no features, and "
-        "none inside another sandbox. Where Linux has no user namespaces they are left out.",
+        "On macOS paths and network only: no limits, no features, and none inside another sandbox. "
+        "Where Linux has no user namespaces they are left out.",
+    ),
+    Promise(
+        "Of the network a confined server reaches the chosen hosts alone",
+        "proved",
+        "unproven",
+        "On macOS by a port of the machine that its profile opens, with a password: it cannot "
+        "listen for itself, and a program that has macOS check certificates (Go) reaches no "
+        "`https`. What stands for `sandbox-exec` in the tests has Linux hold it to that port.",
     ),
     Promise(
         "Limits of a server",

@@ -97,6 +97,14 @@ def _hide_proc() -> None:
     builtins.open = io.open = hiding(io.open)
 
 
+def _sandbox() -> None:
+    """A program that stands for `sandbox-exec`, where a test has one."""
+    if program := os.environ.get("SIMULATED_SEATBELT"):
+        from switchboard.sandbox import seatbelt  # noqa: PLC0415
+
+        seatbelt.PROGRAM = program
+
+
 if "SIMULATED_DARWIN" in os.environ:
     # What ours start with it is in the simulation too.
     sys.executable = os.environ["SIMULATED_DARWIN"]
@@ -104,3 +112,4 @@ if "SIMULATED_DARWIN" in os.environ:
     _light()
     _take_away()
     _hide_proc()
+    _sandbox()

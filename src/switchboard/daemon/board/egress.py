@@ -10,6 +10,7 @@ from switchboard.core.network.egress import EgressRow, reachable
 from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import Redact
 from switchboard.procs.outlet import ReachingEntry, WayOut
+from switchkit.platform import light
 
 if TYPE_CHECKING:
     from switchboard.daemon.board.egress_questions import Answering, Attendant, EgressQuestions
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from switchboard.egress.answers.asked_before import AskedBefore
     from switchboard.egress.record import EgressRecord
     from switchboard.egress.resolving import SystemResolver
+
+# Its sandbox has no network of its own.
+_MAC = "Darwin"
 
 
 class Egress:
@@ -81,6 +85,7 @@ class Egress:
             questions=(
                 self._questions(entry, bound, runs, cwd, hide) if entry.egress_ask else None
             ),
+            on_shared_network=light.system_name() == _MAC,
         )
         return ProxiedWayOut(spec, resolver, self._record, self._events)
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import tempfile
+from collections.abc import Mapping
 
 from switchboard.procs.wrapped import Vigil
 from switchkit.platform.paths import true_path
@@ -22,6 +23,22 @@ class Scratch:
     def variables(self) -> dict[str, str]:
         """What tells a program of it."""
         return dict.fromkeys(_VARIABLES, self.path)
+
+    @property
+    def shown(self) -> str:
+        """The part of it that the process is not to change."""
+        return os.path.join(self.path, "shown")
+
+    def show(self, files: Mapping[str, bytes]) -> dict[str, str]:
+        """Put files into that part; gives where each lies now. Raises OSError."""
+        found = {path: os.path.join(self.shown, os.path.basename(path)) for path in files}
+        if found:
+            os.mkdir(self.shown, 0o700)
+        for path, content in files.items():
+            file = os.open(found[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+            with open(file, "wb") as opened:
+                opened.write(content)
+        return found
 
     def pass_on(self) -> Vigil:
         self._is_used = True
