@@ -3,7 +3,7 @@
 Its ends and errors become faults here; nobody above sees a process or an error of the protocol.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from functools import partial
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.sign_of_life import SignOfLife
 from switchboard.children.schema import ServerEntry
 from switchboard.children.sharing.callers import Callers
+from switchboard.children.sharing.elsewhere import Elsewhere, Nowhere
 from switchboard.children.subscriptions import Subscriptions, Tell
 from switchboard.core.calls.clock import Clock
 from switchboard.core.calls.launches import Launch
@@ -77,13 +78,40 @@ class Child:
         self._subscriptions = Subscriptions(self.conversation.ask_plainly, self._tasks)
         self.conversation.is_repeatable = self._is_repeatable
         self._requests.on_changed = self.listings.changed
-        self._requests.on_updated = self._subscriptions.updated
+        self._requests.on_updated = self._updated
         self._requests.on_question = self._set_apart
         self.connection.on_starting = audience.begin_anew
         self.connection.on_started = self._started
         self.connection.on_late = audience.answered
         self.connection.workload = lambda: (audience.callers(), audience.answers > 0)
         self.connection.is_needed = self._subscriptions.__bool__
+        self._elsewhere: Elsewhere = Nowhere()
+
+    def be_one_of_many(self, elsewhere: Elsewhere) -> None:
+        """Others have the same server, and want to know what this one says."""
+        self._elsewhere = elsewhere
+        label = self.entry.label
+        self._subscriptions.on_followed = partial(elsewhere.follows, label)
+        self._subscriptions.on_begun = partial(elsewhere.updated, label)
+        self.follow_for_others()
+
+    def follow_for_others(self) -> None:
+        """Follow what others follow now, while it runs."""
+        wanted = self._elsewhere.followed(self.entry.label)
+        self._subscriptions.follow_for_others(wanted, self.connection.link)
+
+    @property
+    def followed(self) -> Collection[str]:
+        """The resources that clients of ours follow."""
+        return self._subscriptions.here
+
+    def _updated(self, uri: str) -> None:
+        self._subscriptions.updated(uri)
+        self._elsewhere.updated(self.entry.label, uri)
+
+    def updated_elsewhere(self, uri: str) -> None:
+        """The same server of another says so, and clients of ours may follow it here."""
+        self._subscriptions.updated(uri)
 
     async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
         link = await self._open_link(entry, make_peer, timeout_s=timeout_s)

@@ -25,6 +25,7 @@ from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry, as_a_process, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
+from switchboard.children.sharing.elsewhere import Elsewhere
 from switchboard.children.sharing.sources import ChildSource, OwnChildren, SharedChild
 from switchboard.children.starting.sandboxes import NoSandboxes, Sandboxes
 from switchboard.children.starting.start_folder import make_own_folder
@@ -87,6 +88,7 @@ class ChildPool:
         # By the key of the server and the session that it belongs to, if any.
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
+        self._elsewhere: Elsewhere | None = None
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         self.on_changed: set[Callable[[str, str], None]] = set()
 
@@ -132,8 +134,10 @@ class ChildPool:
                 cache=self._cache(key, entry),
                 offer_login=self._offer_login if _may_log_in(entry) else None,
             )
-            child.listings.on_changed = lambda kind: self._announce(kind, session_id)
+            child.listings.on_changed = lambda kind: self._announce(kind, session_id, entry)
             self._children[(key, session_id)] = child
+            if self._elsewhere is not None and not session_id:
+                child.be_one_of_many(self._elsewhere)
         return child
 
     def _cache(self, key: bytes, entry: ServerEntry) -> ListingCache | None:
@@ -141,9 +145,18 @@ class ChildPool:
         caches = self._caches
         return caches.of(key, account_of(entry, self._environ)) if caches is not None else None
 
-    def _announce(self, kind: str, session_id: str) -> None:
+    def share(self, elsewhere: Elsewhere) -> None:
+        """Others have the same servers, and want to know what ours say."""
+        self._elsewhere = elsewhere
+        for session_id, child in self.by_session():
+            if not session_id:
+                child.be_one_of_many(elsewhere)
+
+    def _announce(self, kind: str, session_id: str, entry: ServerEntry) -> None:
         for tell in tuple(self.on_changed):
             tell(kind, session_id)
+        if self._elsewhere is not None and not session_id:
+            self._elsewhere.changed(entry.label, kind)
 
     def owner(self, session_id: str) -> str:
         """The session if it is one that will be seen to end; what never ends owns nothing."""

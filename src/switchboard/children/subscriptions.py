@@ -1,7 +1,7 @@
 """What a child is asked to announce, in the way of its era: changed listings and resources."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from msgspec import Raw
 
@@ -35,6 +35,13 @@ class _Followed:
         self.link: Link | None = None
         # In the modern era a subscription is a request that stays open.
         self.open: asyncio.Task[None] | None = None
+        # Whether others follow it at a child of their own, and count on what this one says.
+        self.is_wanted_elsewhere = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the child should be asked for it."""
+        return bool(self.tells) or self.is_wanted_elsewhere
 
 
 class Subscriptions:
@@ -45,6 +52,15 @@ class Subscriptions:
         self._tasks = tasks
         self._followed: dict[str, _Followed] = {}
         self._is_modern = False
+        # Told when another set of resources is followed here.
+        self.on_followed: Callable[[], None] = lambda: None
+        # Told of a resource that is followed for others from now on: it may have changed before.
+        self.on_begun: Callable[[str], None] = lambda _: None
+
+    @property
+    def here(self) -> Collection[str]:
+        """What clients of ours follow."""
+        return [uri for uri, followed in self._followed.items() if followed.tells]
 
     def __bool__(self) -> bool:
         return any(followed.tells for followed in self._followed.values())
@@ -53,6 +69,8 @@ class Subscriptions:
         """Follow a resource; what is returned ends it. Raises RpcError or PeerLost."""
         followed = self._followed.setdefault(uri, _Followed())
         followed.tells.append(tell)
+        if len(followed.tells) == 1:
+            self.on_followed()
         try:
             async with followed.turn:
                 await self._begin(link, uri, followed)
@@ -68,6 +86,20 @@ class Subscriptions:
                 for tell in tuple(followed.tells):
                     tell(uri)
 
+    def follow_for_others(self, uris: Collection[str], link: Link | None) -> None:
+        """Ask the child for these, too, while it runs, and for no others of that kind."""
+        for uri in uris:
+            followed = self._followed.setdefault(uri, _Followed())
+            if not followed.is_wanted_elsewhere:
+                followed.is_wanted_elsewhere = True
+                if link is not None:
+                    self._tasks.start(self._begin_again(link, uri, followed))
+        for uri, followed in tuple(self._followed.items()):
+            if followed.is_wanted_elsewhere and uri not in uris:
+                followed.is_wanted_elsewhere = False
+                if not followed.is_wanted:
+                    self._tasks.start(self._leave(uri, followed))
+
     def begin(self, link: Link, greeting: Greeting) -> None:
         """A new process knows nothing of what the last one was asked to announce."""
         self._is_modern = greeting.era is Era.MODERN
@@ -81,8 +113,10 @@ class Subscriptions:
 
     async def _begin_again(self, link: Link, uri: str, followed: _Followed) -> None:
         async with followed.turn:
-            if followed.tells:
+            if followed.is_wanted:
                 await self._try(self._begin(link, uri, followed))
+        if followed.is_wanted_elsewhere:
+            self.on_begun(uri)
 
     async def _begin(self, link: Link, uri: str, followed: _Followed) -> None:
         if followed.link is link:
@@ -107,11 +141,13 @@ class Subscriptions:
             return
         followed.tells.remove(tell)
         if not followed.tells:
+            self.on_followed()
+        if not followed.is_wanted:
             self._tasks.start(self._leave(uri, followed))
 
     async def _leave(self, uri: str, followed: _Followed) -> None:
         async with followed.turn:
-            if not followed.tells and followed.link is not None:
+            if not followed.is_wanted and followed.link is not None:
                 link, followed.link = followed.link, None
                 if followed.open is not None:
                     followed.open.cancel()
@@ -120,7 +156,7 @@ class Subscriptions:
                     unsubscribe = b'"uri":%b' % encode(uri)
                     await self._try(self._ask(link, "resources/unsubscribe", unsubscribe))
         # Meanwhile somebody may have begun to follow it again, and waits for their turn.
-        if not followed.tells and self._followed.get(uri) is followed:
+        if not followed.is_wanted and self._followed.get(uri) is followed:
             del self._followed[uri]
 
     async def _try(self, work: Awaitable[object]) -> None:

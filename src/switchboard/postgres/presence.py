@@ -119,7 +119,7 @@ class Presence:
         """Where another one is reached; empty where there is none. It blocks. Raises a fault."""
         with self._look:
             if self._looking is None:
-                self._looking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+                self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
             rows = self._looking.rows("SELECT address FROM members WHERE tag = ?", tag)
         return rows[0]["address"] if rows else ""
 
@@ -134,7 +134,9 @@ class Presence:
         try:
             with self._ask:
                 if self._asking is None:
-                    self._asking = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+                    self._asking = PostgresDatabase(
+                        self._address, PRESENCE, failure=unknown_members
+                    )
                 return not self._asking.rows(
                     "SELECT 1 AS n FROM members WHERE id = ?"
                     " AND beat_at > now() - make_interval(secs => ?)",
@@ -162,9 +164,9 @@ class Presence:
 
     def _beat(self) -> None:
         if self.is_lapsed:
-            raise _unknown("it was silent for too long")
+            raise unknown_members("it was silent for too long")
         if self._beats is None:
-            self._beats = PostgresDatabase(self._address, PRESENCE, failure=_unknown)
+            self._beats = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
         asked = time.monotonic()
         if self._fence_s and self._beat_at:
             # Only while nobody can have taken it for gone.
@@ -175,7 +177,7 @@ class Presence:
             )
             if not changed:
                 self._has_lapsed.set()
-                raise _unknown("its lease has ended")
+                raise unknown_members("its lease has ended")
         else:
             self._beats.change(
                 "INSERT INTO members (id, role, host, tag, address) VALUES (?, ?, ?, ?, ?)"
@@ -193,7 +195,7 @@ class Presence:
         )
 
 
-def _unknown(why: str) -> Fault:
+def unknown_members(why: str) -> Fault:
     return Fault(
         FaultCode.UNAVAILABLE,
         "database-unusable",

@@ -98,6 +98,11 @@ class Listings:
 
     def changed(self, feature: str) -> None:
         """The child says so: whoever asks next gets its listings of this feature anew."""
+        self.forget(feature)
+        self._announce(feature)
+
+    def forget(self, feature: str) -> None:
+        """Whoever asks next gets its listings of this feature anew. Nobody is told."""
         for kind, its_feature in FEATURES.items():
             if its_feature != feature:
                 continue
@@ -105,7 +110,6 @@ class Listings:
             self._known.pop(kind, None)
             # Who was told of the change and asks must not be given what was listed before it.
             self._fetching.pop(kind, None)
-        self._announce(feature)
 
     def _announce(self, feature: str) -> None:
         """Tell at once, then once for all changes of the next moment: every client is told."""

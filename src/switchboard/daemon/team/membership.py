@@ -18,6 +18,7 @@ from switchboard.core.ports import Events
 from switchboard.oauth.postgres_logins import LOGINS, PostgresLogins
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.agreed_lease import AGREED, agreed_lease
+from switchboard.postgres.followed import FOLLOWED, FollowedTable
 from switchboard.postgres.presence import PRESENCE, Presence
 from switchboard.postgres.schema import prepare
 from switchboard.receipts.postgres_results import RESULTS, PostgresResults
@@ -35,7 +36,7 @@ from switchkit.files import NotPrivate, open_private
 from switchkit.reaper_client import Reaper
 
 # Everything that a database of a team holds.
-PARTS = (PRESENCE, AGREED, APPROVALS, AUDIT, RUNS, QUEUE, VAULT, LOGINS, RESULTS)
+PARTS = (PRESENCE, AGREED, APPROVALS, AUDIT, RUNS, QUEUE, VAULT, LOGINS, RESULTS, FOLLOWED)
 KEY_VARIABLE = "SWITCHBOARD_TEAM_KEY"
 KEY_FILE_VARIABLE = "SWITCHBOARD_TEAM_KEY_FILE"
 # Without a word to the database for so long, another gateway is the better one.
@@ -61,7 +62,7 @@ class Team:
         It blocks. `name` is that of its chain in the audit log: the same after a new start.
         """
         prepare(address, PARTS)
-        self._address = address
+        self.address = address
         self._keys = tuple(keys)
         self._name = name
         self.lease_s = agreed_lease(address, lease)
@@ -72,7 +73,7 @@ class Team:
         self._results = PostgresResults(address)
 
     def _as_member(self, reached_at: str) -> Presence:
-        return Presence(self._address, "gateway", reached_at=reached_at, lease_s=self.lease_s)
+        return Presence(self.address, "gateway", reached_at=reached_at, lease_s=self.lease_s)
 
     def keep(self, reaper: Reaper) -> None:
         """See to it that what a process of ours starts does not outlive its time."""
@@ -93,21 +94,21 @@ class Team:
                 options.queue, priorities.get(spec.agent, priorities.get("default", PRIORITY))
             )
 
-        store = TeamRunStore(self._address, owners=Nobody(self.presence), placed=placed)
+        store = TeamRunStore(self.address, owners=Nobody(self.presence), placed=placed)
         return GatewayRuns(store, events=events)
 
     def approvals(self) -> PostgresApprovals:
         """The queue of the team, for one who closes it."""
-        return PostgresApprovals(self._address, owners=self.presence)
+        return PostgresApprovals(self.address, owners=self.presence)
 
     def audit(self, tell: Callable[[Told], None]) -> PostgresAudit:
         """The log of the team, with the chain of this process, for one who closes it."""
         key = AuditKey(self._keys[0].derived("audit"))
-        return PostgresAudit(self._address, self._name, key, tell=tell)
+        return PostgresAudit(self.address, self._name, key, tell=tell)
 
     def vault(self) -> PostgresVault:
         """The secrets of the team, for one who closes it."""
-        return PostgresVault(self._address, self._keys)
+        return PostgresVault(self.address, self._keys)
 
     def logins(self) -> PostgresLogins:
         """What is said of logins."""
@@ -116,6 +117,10 @@ class Team:
     def results(self) -> PostgresResults:
         """What nobody has got."""
         return self._results
+
+    def followed(self) -> FollowedTable:
+        """The resources that clients follow at its gateways, for one who closes it."""
+        return FollowedTable(self.address, self.presence.id, lease_s=self.lease_s)
 
     @property
     def entrance_key(self) -> bytes:

@@ -8,6 +8,7 @@ from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.serve_http import Ready, serve_socket
 from switchboard.daemon.team.membership import Team, team_keys
+from switchboard.daemon.team.team_news import sharing_news
 from switchboard.postgres.address import read_address
 from switchboard.postgres.agreed_lease import VARIABLE as LEASE_VARIABLE
 from switchboard.settings.sections import Settings
@@ -59,6 +60,7 @@ async def serve_team(
     try:
         async with (
             serving(settings, environ, load, team=team) as runtime,
+            sharing_news(team, runtime),
             serve_socket(
                 runtime,
                 listening,

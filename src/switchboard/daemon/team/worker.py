@@ -81,10 +81,10 @@ class TeamWorker(Team):
         if self._max_runs:
             most = self._max_runs
             limits = replace(limits, max_runs=most, max_per_engine=most, max_per_workspace=most)
-        tell = Complaints(self._address, complaints(events))
+        tell = Complaints(self.address, complaints(events))
         presence = self.presence
         self.working = WorkerRuns(
-            TeamRunStore(self._address, owners=presence, is_lapsed=lambda: presence.is_lapsed),
+            TeamRunStore(self.address, owners=presence, is_lapsed=lambda: presence.is_lapsed),
             lambda execute: DurableEngine(
                 settings.home,
                 execute,
@@ -92,7 +92,7 @@ class TeamWorker(Team):
                 owners=presence,
                 tell=tell,
                 # The other spelling is none that DBOS knows.
-                database=re.sub("^postgres:", "postgresql:", self._address.url),
+                database=re.sub("^postgres:", "postgresql:", self.address.url),
             ),
             events=events,
             limits=limits,
@@ -107,7 +107,7 @@ class TeamWorker(Team):
 
     def _as_member(self, reached_at: str) -> Presence:
         return Presence(
-            self._address,
+            self.address,
             "worker",
             reached_at=reached_at,
             lease_s=self.lease_s,
