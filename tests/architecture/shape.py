@@ -30,6 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "children": {"core", "ipc", "wire", "config", "procs", "vault"},
     # Behind a port of `children`; it knows what an entry says, and dials as children do.
     "oauth": {"core", "wire", "postgres", "children:schema", "children:http"},
+    # Behind a port of `core`; it asks the issuer as logins do.
+    "people": {"core", "wire", "oauth"},
     # Behind a port of `procs`; it dials as children do.
     "egress": {"core", "wire", "procs", "children:http"},
     "providers": {
@@ -46,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("children:accounts", "children:starting"),
         "providers:table",
         *("runs:limits", "vault:options", "vault:references", "pocket:notices"),
+        "people:options",
     },
     "hosts": {"core", "config"},
     "control": {"core", "wire", "ipc", "approvals", "audit", "runs", "receipts"},
@@ -60,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("core", "ipc", "wire", "config", "procs", "audit", "vault", "approvals", "pipeline"),
         *("postgres", "directory", "engines", "runs", "oauth", "egress", "receipts", "results"),
         *("sandbox", "children", "providers", "providers/*", "settings", "surface", "control"),
-        *("web", "pocket"),
+        *("web", "pocket", "people"),
     },
     "shim": {"ipc", "wire:frames"},
     "cli": {"core", "ipc", "control", "shim"},
@@ -212,8 +215,10 @@ THIRD_PARTY = {
         (
             *("vault/envelope.py", "egress/certificates.py"),
             *("pocket/certificate.py", "pocket/proofs.py"),
+            *("people/jws.py", "people/issuer_keys.py"),
         ),
-        "one module encrypts, one signs what a child is shown, two know a phone and are known",
+        "one module encrypts, one signs what a child is shown, two know a phone and are known, and "
+        "two know what an issuer has signed",
     ),
     "h11": Outsider((*_HTTP, "egress/*"), "how far a request has come, and what a proxy passes on"),
     "psycopg": Outsider(("postgres/*",), "one package speaks to the database of a team"),

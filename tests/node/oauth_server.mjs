@@ -3,7 +3,9 @@
 //   node oauth_server.mjs '{"port": 4001, "mcpPort": 4002, "ttl": 3600, …}'
 //
 // Says on stdout, as lines of JSON, what the authorization server did and what the MCP server was
-// asked. Reads lines of JSON on stdin: {"tokenStatus": 503} makes the token endpoint fail so.
+// asked. Reads lines of JSON on stdin: {"tokenStatus": 503} makes the token endpoint fail so, and
+// {"groups": {"ada": ["writers"]}} is what tokens say from then on. With "gateway", the address of
+// another resource, it gives signed tokens for that, too; "jwks" are the keys that it signs with.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -23,9 +25,14 @@ const client = (more) => ({
   response_types: ["code"],
   ...more,
 });
-const behaviour = { tokenStatus: 0, rotates: true };
+const behaviour = { tokenStatus: 0, rotates: true, groups: given.groups ?? {} };
 
 const provider = new Provider(issuer, {
+  ...(given.jwks ? { jwks: given.jwks } : {}),
+  extraTokenClaims: (_, token) => ({
+    groups: behaviour.groups[token.accountId] ?? [],
+    preferred_username: `${token.accountId} of the team`,
+  }),
   clients: [
     client({ client_id: "public-client", token_endpoint_auth_method: "none" }),
     client({ client_id: "secret-client", client_secret: given.secret ?? "unused-secret-of-a-client" }),
@@ -43,6 +50,9 @@ const provider = new Provider(issuer, {
       defaultResource: () => resource,
       useGrantedResource: () => true,
       getResourceServerInfo: (_, wanted) => {
+        if (given.gateway && wanted === given.gateway) {
+          return { scope: "tools.read", audience: wanted, accessTokenFormat: "jwt" };
+        }
         if (wanted !== resource) throw new errors.InvalidTarget();
         return { scope: "tools.read tools.write", audience: resource, accessTokenFormat: "opaque" };
       },
@@ -79,6 +89,10 @@ provider.use(async (ctx, next) => {
   }
   if (ctx.path === "/token/revocation") say({ did: "revocation" });
   await next();
+  if (ctx.path === "/jwks") {
+    say({ did: "keys" });
+    if (behaviour.jwks) ctx.body = behaviour.jwks;
+  }
   if (given.withoutS256 && ctx.path.startsWith("/.well-known/")) {
     delete ctx.body.code_challenge_methods_supported;
   }

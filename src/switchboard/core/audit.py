@@ -98,6 +98,10 @@ class AuditRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     # Names that the tool's schema declares, with the kinds of their values.
     args_shape: str = ""
     client: str = ""
+    # Who called, where many people share one Switchboard: as their issuer knows them, and as they
+    # are called.
+    person: str = ""
+    person_name: str = ""
     # The agent and the run that the client does its part of.
     on_behalf_of: str = ""
     transport: str = ""
@@ -219,6 +223,8 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
         "protocol_version": session.protocol,
         "workspace": session.workspace,
     }
+    if session.person is not None:
+        about |= {"person": session.person.subject, "person_name": session.person.name}
     if session.account is not None:
         about["account"] = session.account.name
     if launch is not None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.core.people import Person
+
 
 class Era(StrEnum):
     """The two generations of the protocol."""
@@ -91,6 +93,8 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     # Where requests come from that stand alone: one start of one server with one token, and the
     # address at the other end. Empty for those whose session lasts.
     entrance: str = ""
+    # Whose it is, where many people share one Switchboard.
+    person: Person | None = None
 
     @property
     def host(self) -> str:

@@ -14,6 +14,7 @@ from switchboard.config.environ import Variable
 from switchboard.config.keys import Field, Section
 from switchboard.config.locate import DEFAULT_GLOBS
 from switchboard.config.strict import Either, Items, Members, Text, Truth, Whole
+from switchboard.people.options import ALGORITHMS, PeopleOptions
 from switchboard.pocket.notices.ways import PATTERN as NOTIFY_PATTERN
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
@@ -33,6 +34,8 @@ from switchboard.settings.workspace_limits import narrowed_suites, narrowed_tool
 from switchboard.vault.options import VaultOptions
 
 _WORD = Text(empty=False)
+_URL = r"https?://[^\s/?#@]+[^\s?#]*"
+_SAYS_URL = "an address that begins with https://"
 
 _GATE = Truth(about="Ask before calls that could do harm, and write down what runs.")
 
@@ -189,6 +192,37 @@ APPROVALS = Section(name="approvals", into=LastingAnswers, fields=(
         workspace="never"),
 ))
 
+# Who may come in is for whoever runs the gateways to say.
+PEOPLE = Section(name="people", into=PeopleOptions, required=("issuer", "resource"), fields=(
+    Field("issuer", Text(pattern=_URL, says=_SAYS_URL, about=(
+        "Who gives the people of a team their tokens (OpenID Connect), as it names itself.")),
+        workspace="never"),
+    Field("resource", Text(pattern=_URL, says=_SAYS_URL, about=(
+        "The address that clients know the gateways by, `https://team.example/mcp`: tokens have to "
+        "be for it.")), workspace="never"),
+    Field("audience", Items(item=_WORD, about="Other names that tokens may be for."),
+        workspace="never"),
+    Field("jwks_url", Text(pattern=_URL, says=_SAYS_URL, about=(
+        "Where the keys of the issuer are, if it does not say so itself.")), workspace="never"),
+    Field("algorithms", Items(item=Text(choices=ALGORITHMS), about=(
+        "The signatures that count.")), workspace="never"),
+    Field("scopes", Items(item=_WORD, about="Scopes that a token has to have."),
+        workspace="never"),
+    Field("subject_claim", Text(empty=False, about="The claim that tells people apart."),
+        workspace="never"),
+    Field("name_claim", Text(empty=False, about="The claim with the name that others read."),
+        workspace="never"),
+    Field("groups_claim", Text(empty=False, about=(
+        "The claim with the groups of a person; dots lead into nested ones.")), workspace="never"),
+    Field("required_group", Text(empty=False, about="Let in only those who are in this group."),
+        workspace="never"),
+    Field("clock_skew", Whole(maximum=600, about=(
+        "Seconds by which the clock of the issuer may be off.")), workspace="never"),
+    Field("shared_token", Truth(about=(
+        "Let whoever shows `SWITCHBOARD_TOKEN` in as well, as one person named `team`.")),
+        workspace="never"),
+))
+
 SKILLS = Section(name="skills", fields=(
     Field("active", Items(item=_WORD, about="Skills whose servers are used."), workspace="never",
         variables=("SWITCHBOARD_SKILLS",)),
@@ -255,7 +289,8 @@ INTROSPECTION = Section(
 
 # Without the sections of providers. Problems of variables are told in this order.
 SECTIONS = (
-    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, APPROVALS, TOOLS, SKILLS),
+    *(LISTENER, LOGGING, ROOT, DAEMON, RUNS, NATURAL, VAULT, LOGIN, APPROVALS, PEOPLE),
+    *(TOOLS, SKILLS),
     *(DISCOVERY, replace(SUITE, admit=narrowed_suites), TIMEOUTS, RESULTS, SURFACE),
     INTROSPECTION,
 )

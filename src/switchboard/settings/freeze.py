@@ -19,6 +19,7 @@ from switchboard.settings.fields import (
     LOGGING,
     LOGIN,
     NATURAL,
+    PEOPLE,
     RESULTS,
     RUNS,
     SURFACE,
@@ -43,6 +44,7 @@ _SECTIONS = {
     "interpreting": NATURAL,
     "login": LOGIN,
     "approvals": APPROVALS,
+    "people": PEOPLE,
 }
 
 

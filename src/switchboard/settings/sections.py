@@ -10,6 +10,7 @@ from switchboard.children.schema import SandboxFallback, ServerEntry
 from switchboard.config.documents import digest_of
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Origin
+from switchboard.people.options import PeopleOptions
 from switchboard.runs.limits import RunLimits
 from switchboard.settings.scopes.skill import Skill
 from switchboard.vault.options import VaultOptions
@@ -158,6 +159,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     vault: VaultOptions = VaultOptions()
     login: LoginOptions = LoginOptions()
     approvals: LastingAnswers = LastingAnswers()
+    people: PeopleOptions = PeopleOptions()
     # Whether calls are judged, and written down.
     is_guarded: bool = True
     # Where that is said; nowhere if the default decides.

@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from switchboard.core.calls.contents import LISTINGS
 from switchboard.core.catalog.offers import CONTENTS, Kind
 from switchboard.core.channels.channel import ROOTS_CHANGED
+from switchboard.core.people import Person
 from switchboard.core.ports import Boards, Directory
 from switchboard.core.sessions import Era, Session
 from switchboard.core.text.levels import LEVELS
@@ -84,6 +85,10 @@ class Endpoint:
         from switchboard.surface.tasks import ClientTasks  # noqa: PLC0415
 
         return ClientTasks(self._boards, self._client, self._calls)
+
+    def is_of(self, person: Person | None) -> bool:
+        """Whether the client is that person's; their rights are from now on those of today."""
+        return self._client.is_of(person)
 
     # What it asks
 

@@ -4,6 +4,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.channels.channel import Ask
+from switchboard.core.people import Person
 from switchboard.core.sessions import ChosenAccount, Session
 from switchboard.surface.channel import PATIENCE_S, ClientChannel, declared_by
 from switchboard.surface.params import (
@@ -45,6 +46,17 @@ class KnownClient:
         self._declared = b"{}"
         # How the last request of the modern era introduced itself.
         self._introduced: tuple[Raw, Raw] | None = None
+
+    def is_of(self, person: Person | None) -> bool:
+        """Whether the client is that person's, whose groups may be others than before."""
+        known = self.session.person
+        if known is None or person is None:
+            return known is person
+        if known.key != person.key:
+            return False
+        if known != person:
+            self.session = replace(self.session, person=person)
+        return True
 
     def shake_hands(self, asked: Initialize) -> str:
         """Begin in the handshake era; gives the version that is spoken. Raises RpcError."""

@@ -217,7 +217,12 @@ def _look(request: CommandRequest) -> DoctorReport:
         # Few have a team, and the driver of a database takes a while to load.
         from switchboard.daemon.team.check import team_findings  # noqa: PLC0415
 
-        findings += team_findings(request.environ.get(DATABASE, ""), request.environ)
+        people = settings.people if settings is not None else None
+        findings += team_findings(
+            request.environ.get(DATABASE, ""),
+            request.environ,
+            needs_token=people is None or people.shared_token or not people.is_on,
+        )
     findings += about_daemons(places_from(dict(request.environ)))
     findings += dead_entries(request, places)
     findings += idle_rules(request, places)

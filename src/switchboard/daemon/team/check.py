@@ -16,13 +16,18 @@ _FEWEST_FREE = 10
 _NO_TABLES = Part("none", ())
 
 
-def team_findings(database: str, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Everything that keeps a gateway from starting, or will hurt it."""
+def team_findings(
+    database: str, environ: Mapping[str, str], *, needs_token: bool = True
+) -> Iterator[Finding]:
+    """Everything that keeps a gateway from starting, or will hurt it.
+
+    Where people have tokens of their own, there need not be one for all.
+    """
     try:
         team_keys(environ)
     except Fault as fault:
         yield _wrong("team key", fault.message, fault.hint)
-    if not environ.get(TOKEN):
+    if not environ.get(TOKEN) and needs_token:
         yield _wrong("token", f"{TOKEN} is not set: gateways share it", f"set {TOKEN}")
     try:
         address = read_address(database)

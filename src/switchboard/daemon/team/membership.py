@@ -155,7 +155,7 @@ class Team:
         return f"{client} {_signed(self._keys[0], client)}"
 
     def believe(self, vouched: str, /) -> str | None:
-        client, _, signature = vouched.partition(" ")
+        client, _, signature = vouched.rpartition(" ")
         known = (_signed(key, client) for key in self._keys)
         return client if any(hmac.compare_digest(each, signature) for each in known) else None
 

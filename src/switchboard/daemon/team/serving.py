@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Mapping
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.people import EVERYBODY
 from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.serve import until_signal
 from switchboard.daemon.serve_http import Ready, serve_socket
+from switchboard.daemon.team.doors import open_door
 from switchboard.daemon.team.membership import Team, team_keys
 from switchboard.daemon.team.team_news import sharing_news
 from switchboard.postgres.address import read_address
@@ -31,7 +33,8 @@ async def serve_team(
     is_pinned: bool = False,
 ) -> int:
     """Serve until a signal comes. Raises a fault when it cannot begin."""
-    if not environ.get(VARIABLE):
+    people = settings.people
+    if not environ.get(VARIABLE) and (people.shared_token or not people.is_on):
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
             "team-token-missing",
@@ -39,7 +42,10 @@ async def serve_team(
             hint=f"set {VARIABLE}",
         )
     address, keys = read_address(database), team_keys(environ)
-    token = bearer_token(settings.home, environ)
+    token = ""
+    if people.shared_token or not people.is_on:
+        token = bearer_token(settings.home, environ)
+    door = open_door(people, environ)
     listener = settings.listener
     listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
     port = listening.getsockname()[1]
@@ -64,7 +70,7 @@ async def serve_team(
             serve_socket(
                 runtime,
                 listening,
-                Access(token=token, hosts=frozenset(hosts)),
+                Access(token=token, hosts=frozenset(hosts), bearer=EVERYBODY, door=door),
                 is_pinned=is_pinned,
                 relay=Relay(team),
                 entrance_key=team.entrance_key,
@@ -74,5 +80,7 @@ async def serve_team(
                 ready(url)
             await stopped
     finally:
+        if door is not None:
+            await door.aclose()
         await asyncio.to_thread(team.close)
     return 0

@@ -2,6 +2,7 @@
 
 A page in a browser can reach a port of this machine, under a name of its own if it likes. So the
 names by which we are called and the pages that call us are checked exactly, and a token always.
+Where a team tells its people apart, the token is theirs, and says who they are.
 """
 
 import hmac
@@ -9,6 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
+from switchboard.core.people import Doorkeeper, NotLetIn, Person
 from switchboard.surface.http.exchange import Exchange, Refusal
 from switchboard.wire.http_hosts import in_url, is_any_address
 
@@ -26,17 +28,62 @@ _ONCE = frozenset(
 class Access(Struct, frozen=True, kw_only=True):
     """The token, and the names under which we are reached."""
 
+    # Nobody has an empty one.
     token: str
     hosts: frozenset[str]
+    # Who shows that token, where people have names at all.
+    bearer: Person | None = None
+    # Who knows people by tokens of their own.
+    door: Doorkeeper | None = None
 
     def check(self, exchange: Exchange) -> None:
         """Let the request pass, or raise Refusal."""
-        check_names(exchange, self.hosts | _address_of(exchange))
-        scheme, _, given = (exchange.header("authorization") or "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(
-            given.strip().encode("utf-8", "replace"), self.token.encode()
-        ):
+        self.check_called(exchange)
+        if not self._is_token(_shown(exchange)):
             raise Refusal(401, "a bearer token is required", headers=_CHALLENGE)
+
+    def check_called(self, exchange: Exchange) -> None:
+        """Let a request pass that calls us by one of our names, or raise Refusal."""
+        check_names(exchange, self.hosts | _address_of(exchange))
+
+    async def person(self, exchange: Exchange) -> Person | None:
+        """Who it is that asks, where people have names. Raises Refusal."""
+        if self.door is None:
+            self.check(exchange)
+            return self.bearer
+        self.check_called(exchange)
+        shown = _shown(exchange)
+        if self._is_token(shown):
+            return self.bearer
+        if not shown:
+            raise _refusal(self.door, NotLetIn("a bearer token is required", error=""))
+        try:
+            return await self.door.person(shown)
+        except NotLetIn as why:
+            raise _refusal(self.door, why) from None
+
+    def _is_token(self, shown: str) -> bool:
+        return bool(self.token) and hmac.compare_digest(
+            shown.encode("utf-8", "replace"), self.token.encode()
+        )
+
+
+def _shown(exchange: Exchange) -> str:
+    """The bearer token of a request; empty where there is none."""
+    scheme, _, given = (exchange.header("authorization") or "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
+
+
+def _refusal(door: Doorkeeper, why: NotLetIn) -> Refusal:
+    """What RFC 6750 and RFC 9728 have a client told: what is wrong, and where one logs in."""
+    said = {"realm": "switchboard"}
+    if why.error:
+        said |= {"error": why.error, "error_description": why.message}
+    if door.scopes:
+        said["scope"] = " ".join(door.scopes)
+    said["resource_metadata"] = door.document_url
+    challenge = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items())
+    return Refusal(why.status, why.message, headers=((b"www-authenticate", challenge.encode()),))
 
 
 def check_names(exchange: Exchange, hosts: AbstractSet[str], scheme: str = "http") -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from switchboard.core.people import Person
 from switchboard.wire.http_headers import JSON_TYPE, SSE_TYPE, media_type
 from switchboard.wire.messages import INVALID_REQUEST, Parts, RpcError, error_parts
 from switchboard.wire.sse import KEEP_ALIVE, event_parts, priming_event
@@ -79,6 +80,8 @@ class Exchange:
         self.local_address: tuple[str, int | None] | None = scope.get("server")
         # Whoever connects is who it is; the port is another one with each connection.
         self.client_address, self.client_port = scope.get("client") or ("", 0)
+        # Who asks, once that is known and where people have names.
+        self.person: Person | None = None
         # What was found out about the connection that this request came by, for those after it.
         self.connection: dict[str, bool] = scope.get("state", {}).get(CONNECTION, {})
         self._headers: dict[str, str] = {}

@@ -8,7 +8,8 @@ from msgspec import UNSET
 from switchboard.core.calls.receipts import gave_up
 from switchboard.surface.http.answers import begin, read_message, request_id, start
 from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
-from switchboard.surface.http.sessions import HttpSession, HttpSessions, MakeEndpoint
+from switchboard.surface.http.modern import MakeModernEndpoint
+from switchboard.surface.http.sessions import HttpSession, HttpSessions
 from switchboard.surface.http.streams import Stream
 from switchboard.surface.sink import Sink
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
@@ -30,7 +31,7 @@ _BATCHING = "2025-03-26"
 class HandshakeEra:
     """Clients that begin with `initialize`."""
 
-    def __init__(self, sessions: HttpSessions, make_endpoint: MakeEndpoint) -> None:
+    def __init__(self, sessions: HttpSessions, make_endpoint: MakeModernEndpoint) -> None:
         self._sessions = sessions
         self._make_endpoint = make_endpoint
 
@@ -42,7 +43,7 @@ class HandshakeEra:
             return
         message = read_message(body)
         if message.method == "initialize" and exchange.header(SESSION_ID) is None:
-            await exchange.reply(self._initialize(message))
+            await exchange.reply(self._initialize(exchange, message))
             return
         session = self._session(exchange)
         if message.method is UNSET or message.id is UNSET:
@@ -75,7 +76,7 @@ class HandshakeEra:
         session_id = exchange.header(SESSION_ID)
         if not session_id:
             raise Refusal(400, f"the header `{SESSION_ID}` is missing; `initialize` gives it")
-        session = self._sessions.get(session_id)
+        session = self._sessions.get(session_id, exchange.person)
         if session is None:
             raise Refusal(404, "there is no such session; begin with `initialize`")
         version = exchange.header(PROTOCOL_VERSION)
@@ -83,9 +84,10 @@ class HandshakeEra:
             raise Refusal(400, f"`{PROTOCOL_VERSION}` names a version that is not supported")
         return session
 
-    def _initialize(self, message: Envelope) -> HttpReply:
+    def _initialize(self, exchange: Exchange, message: Envelope) -> HttpReply:
         request_id(message)
-        session = self._sessions.open(self._make_endpoint)
+        # Its own id tells it from others, wherever its client is.
+        session = self._sessions.open(lambda sink: self._make_endpoint(sink, "", exchange.person))
         reply = begin(session.endpoint, message, session, modern=False)
         assert isinstance(reply, HttpReply)
         if not session.endpoint.session.protocol:

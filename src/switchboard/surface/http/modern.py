@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.people import Person
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http.delivery import Delivery
@@ -31,8 +32,8 @@ from switchboard.wire.messages import (
     RpcError,
 )
 
-# For a request, with the address that it came from.
-MakeModernEndpoint = Callable[[Sink, str], Endpoint]
+# For a request, with the address that it came from, and who sent it.
+MakeModernEndpoint = Callable[[Sink, str, Person | None], Endpoint]
 
 _ROUTING = frozenset({PROTOCOL_VERSION, METHOD, NAME})
 
@@ -87,7 +88,7 @@ class ModernEra:
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
         stream = Stream(accepts_events=exchange.accepts_events)
-        endpoint = self._make_endpoint(stream, exchange.client_address)
+        endpoint = self._make_endpoint(stream, exchange.client_address, exchange.person)
         answer = begin(endpoint, message, stream, modern=True)
         if isinstance(answer, HttpReply):
             await exchange.reply(answer)

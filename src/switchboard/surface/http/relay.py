@@ -38,11 +38,11 @@ class Gateways(Protocol):
         ...
 
     def vouch(self, client: str, /) -> str:
-        """The address of a client, for another gateway to believe."""
+        """The address of a client, and who it is of, for another gateway to believe."""
         ...
 
     def believe(self, vouched: str, /) -> str | None:
-        """The address that another gateway vouches for; nothing if none of them does."""
+        """What another gateway vouches for; nothing if none of them does."""
         ...
 
     def trouble(self) -> str:
@@ -54,6 +54,12 @@ def _tag_of(text: str) -> str:
     """The tag that an id begins with, if it has one."""
     found = _TAG.match(text)
     return found.group(1) if found else ""
+
+
+def _whose(exchange: Exchange) -> str:
+    """Where a request came from, and who sent it, where people have names."""
+    person = exchange.person
+    return f"{exchange.client_address}/{person.key if person is not None else ''}"
 
 
 class Relay:
@@ -87,7 +93,7 @@ class Relay:
             address + PATH,
             headers=[
                 *((name, value) for name, value in exchange.headers if name not in _NOT_PASSED_ON),
-                (RELAYED, self.gateways.vouch(exchange.client_address)),
+                (RELAYED, self.gateways.vouch(_whose(exchange))),
             ],
             content=body,
         )

@@ -14,6 +14,7 @@ from msgspec import Raw
 from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
+from switchboard.core.people import Person
 from switchboard.core.ports import Events
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
@@ -241,11 +242,12 @@ class HttpSessions:
             self._sweep()
         return session
 
-    def get(self, session_id: str) -> HttpSession | None:
-        """The session with this id, which is in use from now on."""
+    def get(self, session_id: str, person: Person | None = None) -> HttpSession | None:
+        """The session of this person with this id, which is in use from now on."""
         session = self._sessions.get(session_id)
-        if session is not None:
-            session.touch()
+        if session is None or not session.endpoint.is_of(person):
+            return None
+        session.touch()
         return session
 
     def close(self, session: HttpSession, reason: str) -> None:

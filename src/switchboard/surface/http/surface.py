@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
+from switchboard.core.people import Doorkeeper, Person
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 # Whether the process lives, and whether requests should come to it.
 _ALIVE, _READY = "/healthz", "/readyz"
 _HEALTH = frozenset({_ALIVE, _READY})
+# Where RFC 9728 has us describe ourselves: for our path, and for the host as a whole.
+_ABOUT_US = frozenset({"/.well-known/oauth-protected-resource" + each for each in ("", PATH)})
 
 
 class HttpSurface:
@@ -100,7 +103,10 @@ class HttpSurface:
         if self._relay is not None and exchange.path in _HEALTH:
             await self._tell_health(exchange, self._relay)
             return
-        self._access.check(exchange)
+        if self._access.door is not None and exchange.path in _ABOUT_US:
+            await self._tell_about_us(exchange, self._access.door)
+            return
+        exchange.person = await self._access.person(exchange)
         if exchange.path != PATH:
             raise Refusal(404, f"there is nothing here but `{PATH}`")
         if self._is_closing:
@@ -149,8 +155,9 @@ class HttpSurface:
         vouched = exchange.header(RELAYED)
         if vouched is None:
             return
-        client = relay.gateways.believe(vouched)
-        if client is None:
+        client, _, key = (relay.gateways.believe(vouched) or "").partition("/")
+        # Whom the other gateway knew is whom the token says here, too.
+        if not client or key != (exchange.person.key if exchange.person is not None else ""):
             raise Refusal(400, f"the header `{RELAYED}` is for gateways of this team")
         exchange.client_address = client
 
@@ -166,7 +173,14 @@ class HttpSurface:
             HttpReply(503 if trouble else 200, (f"{text}\n".encode(),), media_type="text/plain")
         )
 
-    def _endpoint(self, sink: Sink, address: str = "") -> Endpoint:
+    async def _tell_about_us(self, exchange: Exchange, door: Doorkeeper) -> None:
+        """Where one gets a token, for clients that have none."""
+        self._access.check_called(exchange)
+        if exchange.method != "GET":
+            raise Refusal(405, "this method is not offered", headers=((b"allow", b"GET"),))
+        await exchange.reply(HttpReply(200, (door.document,)))
+
+    def _endpoint(self, sink: Sink, address: str, person: Person | None) -> Endpoint:
         session = Session(
             id=os.urandom(5).hex(),
             via="http",
@@ -174,7 +188,8 @@ class HttpSurface:
             started_at=time.time(),
             depth=self._depth,
             is_pinned=self._is_pinned,
-            entrance=f"{self._entrance}@{address}",
+            entrance=f"{self._entrance_of(person)}@{address}",
+            person=person,
         )
         return Endpoint(
             self._boards,
@@ -184,6 +199,12 @@ class HttpSurface:
             # A client without a session comes back by another connection.
             suspended_calls=self._suspended_calls,
         )
+
+    def _entrance_of(self, person: Person | None) -> str:
+        """What is the same for nobody else, or for all who show the one token."""
+        if person is None:
+            return self._entrance
+        return hashlib.sha256(f"{self._entrance}{person.key}".encode()).hexdigest()[:16]
 
     async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
         with self._boards.lease() as board:
