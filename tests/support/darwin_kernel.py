@@ -18,6 +18,7 @@ from errno import EINVAL, ENOENT, EPERM, ESRCH
 from typing import Any
 
 from support import darwin_structs as structs
+from support.recordings import recorded_bytes
 
 _ENOTSUP = 45
 _MOST_ARGUMENTS = 1 << 20
@@ -75,13 +76,25 @@ class _Process:
             raise _no(EPERM)
 
 
+def _shape(shape: Any, call: str, question: int, **fields: Any) -> Any:
+    """A structure, around whose fields there is what a real Mac had there, if one was recorded."""
+    raw = recorded_bytes("darwin", call, question)
+    made = shape() if raw is None else shape.from_buffer_copy(raw)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
 def process_info(pid: int, question: int, argument: int, size: int) -> bytes:
     """`proc_pidinfo`."""
     about = _Process(pid)
     if about.status == 5 and not argument and question in (3, 13, 17):
         raise _no(ESRCH)
     if question == 13:
-        made: Any = structs.ShortInfo(
+        made: Any = _shape(
+            structs.ShortInfo,
+            "process_info",
+            question,
             pid=pid,
             ppid=about.parent,
             pgid=about.group,
@@ -91,11 +104,14 @@ def process_info(pid: int, question: int, argument: int, size: int) -> bytes:
             ruid=about.real_user,
         )
     elif question == 17:
-        made = structs.UniqueInfo(uniqueid=about.ticks)
+        made = _shape(structs.UniqueInfo, "process_info", question, uniqueid=about.ticks)
     elif question == 3:
         about.check_user()
         began = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + about.ticks / 100
-        made = structs.BsdInfo(
+        made = _shape(
+            structs.BsdInfo,
+            "process_info",
+            question,
             pid=pid,
             tdev=about.terminal or 0xFFFF_FFFF,
             start_tvsec=int(began),
@@ -103,10 +119,11 @@ def process_info(pid: int, question: int, argument: int, size: int) -> bytes:
         )
     elif question == 4:
         about.check_user()
-        made = structs.TaskInfo(resident_size=about.resident)
+        made = _shape(structs.TaskInfo, "process_info", question, resident_size=about.resident)
     elif question == 9:
         about.check_user()
-        made = structs.FolderInfo()
+        made = _shape(structs.FolderInfo, "process_info", question)
+        made.cdir.path = b""
         with suppress(OSError):
             made.cdir.path = os.fsencode(_readlink(f"/proc/{pid}/cwd"))
     else:
@@ -150,7 +167,8 @@ def file_info(pid: int, file: int, question: int, size: int) -> bytes:
         raise _no(EINVAL)
     known = structs.Stat(dev=there.st_dev & 0xFFFF_FFFF, ino=there.st_ino)
     if question == 2:
-        made: Any = structs.VnodeFile(file=head)
+        made: Any = _shape(structs.VnodeFile, "file_info", question, file=head)
+        made.vnode.path = b""
         made.vnode.stat = known
         if stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode):
             made.vnode.path = os.fsencode(link)
@@ -160,9 +178,25 @@ def file_info(pid: int, file: int, question: int, size: int) -> bytes:
             ends.reverse()
         elif not _has_writer(pid, file):
             ends[1] = 0
-        made = structs.PipeFile(file=head, stat=known, handle=ends[0], peerhandle=ends[1])
+        made = _shape(
+            structs.PipeFile,
+            "file_info",
+            question,
+            file=head,
+            stat=known,
+            handle=ends[0],
+            peerhandle=ends[1],
+        )
     else:
-        made = structs.SocketFile(file=head, stat=known, so=there.st_ino, kind=3)
+        made = _shape(
+            structs.SocketFile,
+            "file_info",
+            question,
+            file=head,
+            stat=known,
+            so=there.st_ino,
+            kind=3,
+        )
         _describe_tcp(made, there.st_ino)
     assert ctypes.sizeof(made) == size
     return bytes(made)
