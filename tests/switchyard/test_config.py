@@ -183,6 +183,7 @@ def test_the_standard_port_range_is_outside_the_ephemeral_one(tmp_path: Path) ->
             "not a regular expression",
         ),
         ('[services.a]\ncommand = "x"\n[logs]\nredact = ["("]\n', 4, "not a regular expression"),
+        ('[services.a]\ncommand = "x"\n[logs]\nredact = ["(a+)+b"]\n', 4, "repeats a repetition"),
         ("[services.a\n", 1, "not TOML"),
         ("", 1, "at least one service"),
     ],

@@ -11,7 +11,7 @@ from switchyard.config.graph import cycle
 from switchyard.config.placeholders import OWN, peer_names, used
 from switchyard.config.reader import ConfigProblem, ProblemList, TableReader
 from switchyard.config.resources import read_resource
-from switchyard.config.services import HIGHEST_PORT, inside, loopback_host, read_service
+from switchyard.config.services import HIGHEST_PORT, inside, loopback_host, patterns, read_service
 from switchyard.config.shapes import (
     Clone,
     Config,
@@ -116,13 +116,10 @@ def _hooks(table: TableReader) -> Hooks:
 
 def _logs(table: TableReader) -> Logs:
     made = Logs(
-        table.size("max_size", 10_000_000), table.number("keep", 3, 0, 100), table.texts("redact")
+        table.size("max_size", 10_000_000),
+        table.number("keep", 3, 0, 100),
+        patterns(table, "redact"),
     )
-    for one in made.redact:
-        try:
-            re.compile(one)
-        except re.error as wrong:
-            table.problem("redact", f"`{one}` is not a regular expression: {wrong}")
     table.done()
     return made
 

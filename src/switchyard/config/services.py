@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
+from switchyard.config.line_patterns import pattern_problem
 from switchyard.config.reader import TableReader
 from switchyard.config.shapes import Check, CheckKind, Condition, Restart, Service, Stop
 from switchyard.config.shell_syntax import shell_syntax
@@ -41,21 +42,17 @@ def _statuses(table: TableReader, default: tuple[str, ...]) -> tuple[str, ...]:
 
 def _pattern(table: TableReader, key: str) -> str:
     text = table.text(key)
-    try:
-        re.compile(text)
-    except re.error as wrong:
-        table.problem(key, f"`{key}` is not a regular expression: {wrong}")
+    if wrong := pattern_problem(text):
+        table.problem(key, wrong)
         return ""
     return text
 
 
-def _patterns(table: TableReader, key: str) -> tuple[str, ...]:
+def patterns(table: TableReader, key: str) -> tuple[str, ...]:
+    """Regular expressions for lines of logs."""
     made = table.texts(key)
-    for text in made:
-        try:
-            re.compile(text)
-        except re.error as wrong:
-            table.problem(key, f"`{text}` is not a regular expression: {wrong}")
+    for wrong in filter(None, map(pattern_problem, made)):
+        table.problem(key, wrong)
     return made
 
 
@@ -241,8 +238,8 @@ def read_service(name: str, table: TableReader) -> Service:
     live = _check(table.table("live"), has_port=has_port) if "live" in table else None
     table.value("live")
     errors = table.table("errors")
-    match = _patterns(errors, "match")
-    ignore = _patterns(errors, "ignore")
+    match = patterns(errors, "match")
+    ignore = patterns(errors, "ignore")
     errors.done()
     restart = _restart(table.table("restart")) if "restart" in table else Restart()
     table.value("restart")
