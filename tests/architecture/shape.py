@@ -246,6 +246,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         )
         for name in ("HomeState", "move_to_database", "move_to_home", "team_state")
     },
+    ("cli/verbs/serving/state.py", "switchboard.daemon.team.upgrading.upgrade_tables"): "as above",
     ("cli/verbs/parts/runs/asked_runs.py", "switchboard.daemon.team.desk.TeamRuns"): "as above",
     (
         "cli/verbs/parts/approving/team_state.py",

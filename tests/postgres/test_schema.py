@@ -1,16 +1,18 @@
 """How the tables of a team are made and changed."""
 
+import re
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
-from postgres.ground import ONE, TWO, part
+from postgres.ground import MORE, ONE, TWO, part
 from support.postgres import Cluster
 from switchboard.core.faults import Fault
+from switchboard.daemon.team.membership import PARTS
 from switchboard.postgres.address import DatabaseAddress, read_address
-from switchboard.postgres.database import PostgresDatabase
+from switchboard.postgres.database import Addition, Part, PostgresDatabase
 from switchboard.postgres.schema import prepare
 
 
@@ -20,7 +22,7 @@ def address(postgres: Cluster) -> Generator[DatabaseAddress]:
         yield address
 
 
-def opened(address: DatabaseAddress, *steps: str) -> PostgresDatabase:
+def opened(address: DatabaseAddress, *steps: str | Addition) -> PostgresDatabase:
     return PostgresDatabase(address, part(*steps), failure=RuntimeError)
 
 
@@ -84,6 +86,75 @@ def test_a_program_that_knew_the_tables_before_they_changed_goes_on_until_it_con
     with pytest.raises(RuntimeError, match="of version 2"):
         older.rows("SELECT 1 AS n")
     older.close()
+
+
+def test_what_is_added_is_there_for_who_knows_it_and_no_hindrance_for_who_does_not(
+    address: DatabaseAddress, postgres: Cluster
+) -> None:
+    """So both versions of a program can run side by side, and be started in any order."""
+    prepare(address, [part(ONE)])
+    older = opened(address, ONE)
+    with pytest.raises(RuntimeError, match="lack what was added to version 1"):
+        opened(address, ONE, MORE)
+    assert prepare(address, [part(ONE, MORE)]) == ["notes 1 -> 1.1"]
+    newer = opened(address, ONE, MORE)
+    assert older.change("INSERT INTO notes (id, text) VALUES (?, ?)", 1, "still") == 1
+    postgres.cut(address)
+    assert older.change("INSERT INTO notes (id, text) VALUES (?, ?)", 2, "anew") == 1
+    assert prepare(address, [part(ONE)]) == []
+    assert [row["seen"] for row in newer.rows("SELECT seen FROM notes")] == [0, 0]
+    older.close()
+    newer.close()
+
+
+def test_tables_of_before_there_were_additions_get_them(
+    address: DatabaseAddress, postgres: Cluster
+) -> None:
+    prepare(address, [part(ONE, TWO)])
+    postgres.run("ALTER TABLE switchboard.versions DROP COLUMN steps", address)
+    opened(address, ONE, TWO).close()
+    assert prepare(address, [part(ONE, TWO, MORE)]) == ["notes 2 -> 2.1"]
+    opened(address, ONE, TWO).close()
+
+
+def test_an_addition_does_not_keep_others_from_a_table_that_somebody_uses(
+    address: DatabaseAddress,
+) -> None:
+    """A lock that is waited for keeps everybody out who comes after it."""
+    prepare(address, [part(ONE)])
+    busy, other = opened(address, ONE), opened(address, ONE)
+    with ThreadPoolExecutor(1) as pool:
+        with busy.transaction():
+            busy.rows("SELECT count(*) AS n FROM notes")
+            adding = pool.submit(prepare, address, [part(ONE, MORE)])
+            for number in range(3):
+                # Longer than one of these is never waited.
+                other.change("INSERT INTO notes (id, text) VALUES (?, ?)", number, "in between")
+                busy.rows("SELECT pg_sleep(1)")
+            assert not adding.done()
+        assert adding.result(30) == ["notes 1 -> 1.1"]
+    busy.close()
+    other.close()
+
+
+_ADDS = re.compile(
+    r"(CREATE (UNIQUE )?INDEX|CREATE TABLE|CREATE SEQUENCE|CREATE (OR REPLACE )?(FUNCTION|TRIGGER)"
+    r"|ALTER TABLE \w+ ADD COLUMN)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("each", PARTS, ids=lambda each: each.name)
+def test_steps_that_say_that_they_only_add_do_only_add(each: Part) -> None:
+    """Programs of the version before insert rows that know nothing of the new columns."""
+    assert isinstance(each.steps[0], str)
+    for step in each.steps:
+        if not isinstance(step, Addition):
+            continue
+        for statement in filter(None, map(str.strip, step.sql.split(";"))):
+            assert _ADDS.match(statement), statement
+            if "ADD COLUMN" in statement.upper() and "NOT NULL" in statement.upper():
+                assert "DEFAULT" in statement.upper(), statement
 
 
 def test_a_clock_that_is_off_is_told_and_nothing_is_done(

@@ -43,11 +43,40 @@ _GREETING = "SELECT extract(epoch FROM clock_timestamp()) AS now" + (  # noqa: S
 Connection = psycopg.Connection[dict[str, Any]]
 
 
+class Addition(Struct, frozen=True):
+    """A step that programs which do not know it can live with: it adds, and takes nothing away."""
+
+    sql: str
+
+
 class Part(Struct, frozen=True):
-    """Tables that grow together: what each version of them brought."""
+    """Tables that grow together, by the steps that made them what they are.
+
+    A step that is plain text begins another version of them, which older programs do not accept.
+    """
 
     name: str
-    steps: tuple[str, ...]
+    steps: tuple[str | Addition, ...]
+
+    @property
+    def version(self) -> int:
+        """The version that the last of its steps belongs to."""
+        return sum(isinstance(step, str) for step in self.steps)
+
+
+class TableStanding(Struct, frozen=True):
+    """What was done to the tables of a part: 0 and 0 where there are none."""
+
+    version: int = 0
+    steps: int = 0
+
+    def suits(self, part: Part) -> bool:
+        """Whether a program that knows the part so far can use them."""
+        return self.version == part.version and self.steps >= len(part.steps)
+
+    def lacks_additions(self, part: Part) -> bool:
+        """Whether additions alone would make them suit."""
+        return self.version == part.version and self.steps < len(part.steps)
 
 
 class Outdated(Exception):
@@ -165,32 +194,47 @@ def connect(address: DatabaseAddress) -> Connection:
     return connection
 
 
+def standings(connection: Connection) -> dict[str, TableStanding]:
+    """What was done to which part, by its name."""
+    try:
+        # Whoever made the table may not have known `steps`: every step was a version then.
+        rows = connection.execute("SELECT * FROM versions").fetchall()
+    except psycopg.errors.UndefinedTable:
+        return {}
+    return {row["part"]: standing_in(row) for row in rows}
+
+
+def standing_in(row: dict[str, Any]) -> TableStanding:
+    """What a row of the table of versions says."""
+    return TableStanding(row["version"], row.get("steps") or row["version"])
+
+
 def check_version(connection: Connection, part: Part) -> None:
-    """Raise `Outdated` unless the tables are of the version that this program knows."""
+    """Raise `Outdated` unless this program can use the tables as they are."""
     if not part.steps:
         # Who wants no tables looks at all of them.
         return
-    try:
-        found = connection.execute("SELECT version FROM versions WHERE part = %s", (part.name,))
-        rows = found.fetchall()
-    except psycopg.errors.UndefinedTable:
-        rows = []
-    version = rows[0]["version"] if rows else 0
-    if version != len(part.steps):
-        raise Outdated(version_words(part, version))
+    standing = standings(connection).get(part.name, TableStanding())
+    if not standing.suits(part):
+        raise Outdated(version_words(part, standing))
 
 
-def version_words(part: Part, version: int) -> str:
+def version_words(part: Part, found: TableStanding) -> str:
     """What is wrong with tables of another version, and what helps."""
-    known = len(part.steps)
-    if version > known:
+    known = part.version
+    if found.version > known:
         return (
-            f"the tables of {part.name} are of version {version}, and this Switchboard knows"
+            f"the tables of {part.name} are of version {found.version}, and this Switchboard knows"
             f" {known}: use the version of Switchboard that the others have"
         )
+    if found.lacks_additions(part):
+        return (
+            f"the tables of {part.name} lack what was added to version {known} since:"
+            " start a gateway, or `switchboard state upgrade`"
+        )
     return (
-        f"the tables of {part.name} are of version {version}, and this Switchboard needs {known}:"
-        " bring them up to date once, before the first new process starts"
+        f"the tables of {part.name} are of version {found.version}, and this Switchboard needs"
+        f" {known}: stop every process of the team, then `switchboard state upgrade`"
     )
 
 

@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 
+from switchboard import __version__
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
-from switchboard.postgres.database import Part, PostgresDatabase
+from switchboard.postgres.database import Addition, Part, PostgresDatabase
 
 # Who has said nothing for so long is taken for dead.
 LEASE_S = 60.0
@@ -34,7 +35,12 @@ CREATE TABLE members (
     beat_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 """
-PRESENCE = Part("members", (_MEMBERS,))
+# Who is about to stop takes nothing new; and which version somebody is, for people.
+_LEAVING = """
+ALTER TABLE members ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE members ADD COLUMN version TEXT NOT NULL DEFAULT '';
+"""
+PRESENCE = Part("members", (_MEMBERS, Addition(_LEAVING)))
 
 
 class Presence:
@@ -118,10 +124,32 @@ class Presence:
     def address_of(self, tag: str) -> str:
         """Where another one is reached; empty where there is none. It blocks. Raises a fault."""
         with self._look:
-            if self._looking is None:
-                self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
-            rows = self._looking.rows("SELECT address FROM members WHERE tag = ?", tag)
+            rows = self._looked().rows("SELECT address FROM members WHERE tag = ?", tag)
         return rows[0]["address"] if rows else ""
+
+    def others(self) -> list[str]:
+        """Where others with this role are reached that take what is new, in any order.
+
+        It blocks. Raises a fault.
+        """
+        with self._look:
+            rows = self._looked().rows(
+                "SELECT address FROM members WHERE role = ? AND id <> ? AND address <> ''"
+                " AND NOT leaving AND beat_at > now() - make_interval(secs => ?)"
+                " ORDER BY random()",
+                *(self._role, self.id, self._lease_s),
+            )
+        return [row["address"] for row in rows]
+
+    def retire(self) -> None:
+        """Let others know that it takes nothing new any more. It blocks. Raises a fault."""
+        with self._look:
+            self._looked().change("UPDATE members SET leaving = TRUE WHERE id = ?", self.id)
+
+    def _looked(self) -> PostgresDatabase:
+        if self._looking is None:
+            self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
+        return self._looking
 
     def own(self) -> str:
         """The id of this process."""
@@ -180,9 +208,10 @@ class Presence:
                 raise unknown_members("its lease has ended")
         else:
             self._beats.change(
-                "INSERT INTO members (id, role, host, tag, address) VALUES (?, ?, ?, ?, ?)"
+                "INSERT INTO members (id, role, host, tag, address, version)"
+                " VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (id) DO UPDATE SET beat_at = now()",
-                *(self.id, self._role, self._host, self.tag, self._reached_at),
+                *(self.id, self._role, self._host, self.tag, self._reached_at, __version__),
             )
         # From when it was said: it may have been stopped before it heard the answer.
         self._beat_at = asked

@@ -1,4 +1,8 @@
-"""The tables of a database: made once, and brought up to date by one process at a time."""
+"""The tables of a database: made once, and brought up to date by one process at a time.
+
+Additions are made by whoever knows them first, because programs that do not know them go on as
+before. A new version of tables is for somebody who says so, when nobody uses them.
+"""
 
 from collections.abc import Sequence
 from typing import LiteralString, cast
@@ -9,10 +13,13 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import (
     SCHEMA,
+    Addition,
     Connection,
     Outdated,
     Part,
+    TableStanding,
     connect,
+    standings,
     version_words,
 )
 
@@ -20,6 +27,9 @@ from switchboard.postgres.database import (
 _CHANGING = 0x5377_6974_6368
 # Tables may be large, and another process may be at it.
 _PATIENCE = "600s"
+# Who waits for a table keeps everybody else from it, who would go on if it was not waited for.
+_LOCK_PATIENCE = "2s"
+_TRIES = 30
 
 _VERSIONS = """
 CREATE TABLE IF NOT EXISTS versions (
@@ -28,21 +38,29 @@ CREATE TABLE IF NOT EXISTS versions (
     changed_at TIMESTAMPTZ NOT NULL DEFAULT now()
 )
 """
+_HAS_STEPS = (
+    "SELECT 1 AS n FROM information_schema.columns"
+    " WHERE table_schema = %s AND table_name = 'versions' AND column_name = 'steps'"
+)
 
 
 def prepare(address: DatabaseAddress, parts: Sequence[Part], *, upgrade: bool = False) -> list[str]:
-    """Make the tables that are not there; gives what was done, in words. All of it or nothing.
+    """Make the tables that are not there, and what was added to others; gives what was done.
 
-    Older tables are changed only with `upgrade`: programs of the version before may still use
-    them. Raises a fault when they are older otherwise, when they are newer, and when the database
-    cannot be used.
+    All of it or nothing. Tables of an older version are changed only with `upgrade`: programs of
+    that version cannot use them afterwards. Raises a fault when they are older otherwise, when
+    they are newer, and when the database cannot be used.
     """
     try:
         with connect(address) as connection:
             connection.execute("SELECT set_config('statement_timeout', %s, false)", (_PATIENCE,))
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CHANGING,))
-                return _prepared(connection, parts, upgrade=upgrade)
+            for left in reversed(range(_TRIES)):
+                try:
+                    return _prepared_at_once(connection, parts, upgrade=upgrade)
+                except psycopg.errors.LockNotAvailable:
+                    if not left:
+                        raise
+            raise AssertionError("one of them was the last")
     except (OSError, psycopg.Error, Outdated) as error:
         raise Fault(
             FaultCode.UNAVAILABLE,
@@ -50,6 +68,13 @@ def prepare(address: DatabaseAddress, parts: Sequence[Part], *, upgrade: bool = 
             f"the database cannot be used: {address.without_secret(str(error).strip())}",
             hint="switchboard doctor --db",
         ) from None
+
+
+def _prepared_at_once(connection: Connection, parts: Sequence[Part], *, upgrade: bool) -> list[str]:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CHANGING,))
+        connection.execute("SELECT set_config('lock_timeout', %s, true)", (_LOCK_PATIENCE,))
+        return _prepared(connection, parts, upgrade=upgrade)
 
 
 def _prepared(connection: Connection, parts: Sequence[Part], *, upgrade: bool) -> list[str]:
@@ -60,21 +85,32 @@ def _prepared(connection: Connection, parts: Sequence[Part], *, upgrade: bool) -
         # Asked before: who may not make it need not, where it is.
         connection.execute(f"CREATE SCHEMA {SCHEMA}")
     connection.execute(_VERSIONS)
-    rows = connection.execute("SELECT part, version FROM versions").fetchall()
-    versions = {row["part"]: row["version"] for row in rows}
+    if not connection.execute(_HAS_STEPS, (SCHEMA,)).fetchall():
+        connection.execute("ALTER TABLE versions ADD COLUMN steps INTEGER")
+    there = standings(connection)
     done: list[str] = []
     for part in parts:
-        version = versions.get(part.name, 0)
-        known = len(part.steps)
-        if version > known or (0 < version < known and not upgrade):
-            raise Outdated(version_words(part, version))
-        for step in part.steps[version:]:
-            connection.execute(cast("LiteralString", step))
-        if version != known:
-            connection.execute(
-                "INSERT INTO versions (part, version) VALUES (%s, %s)"
-                " ON CONFLICT (part) DO UPDATE SET version = excluded.version, changed_at = now()",
-                (part.name, known),
-            )
-            done.append(f"{part.name} {version} -> {known}")
+        standing = there.get(part.name, TableStanding())
+        known = TableStanding(part.version, len(part.steps))
+        if standing.suits(part):
+            continue
+        if standing.version and not standing.lacks_additions(part):
+            is_older = standing.version < known.version
+            if not (is_older and upgrade):
+                raise Outdated(version_words(part, standing))
+        for step in part.steps[standing.steps :]:
+            sql = step.sql if isinstance(step, Addition) else step
+            connection.execute(cast("LiteralString", sql))
+        connection.execute(
+            "INSERT INTO versions (part, version, steps) VALUES (%s, %s, %s)"
+            " ON CONFLICT (part) DO UPDATE SET version = excluded.version,"
+            " steps = excluded.steps, changed_at = now()",
+            (part.name, known.version, known.steps),
+        )
+        done.append(f"{part.name} {_numbered(standing)} -> {_numbered(known)}")
     return done
+
+
+def _numbered(standing: TableStanding) -> str:
+    more = standing.steps - standing.version
+    return f"{standing.version}.{more}" if more else f"{standing.version}"

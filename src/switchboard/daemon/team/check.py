@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.team.membership import PARTS, team_keys
 from switchboard.postgres.address import read_address
-from switchboard.postgres.database import Part, PostgresDatabase
+from switchboard.postgres.database import Part, PostgresDatabase, TableStanding, standing_in
 from switchboard.postgres.presence import LEASE_S
 from switchboard.providers.source import Finding
 from switchboard.surface.http.token import VARIABLE as TOKEN
@@ -89,24 +89,44 @@ def _about_tables(sql: PostgresDatabase) -> Iterator[Finding]:
                 "GRANT CREATE ON DATABASE … TO …",
             )
         return
-    versions = {
-        row["part"]: row["version"] for row in sql.rows("SELECT part, version FROM versions")
-    }
+    there = {row["part"]: standing_in(row) for row in sql.rows("SELECT * FROM versions")}
     for part in PARTS:
-        version, known = versions.get(part.name, 0), len(part.steps)
-        if version and version != known:
-            yield _wrong(
-                "tables",
-                f"{part.name} is of version {version}, and this Switchboard knows {known}",
-                "use the version of Switchboard that the others have",
-            )
+        standing = there.get(part.name, TableStanding())
+        if standing.version and not standing.suits(part):
+            yield _about_version(part, standing)
+    yield from _about_members(sql)
+
+
+def _about_version(part: Part, standing: TableStanding) -> Finding:
+    if standing.lacks_additions(part):
+        return Finding(
+            severity="note",
+            subject="tables",
+            message=f"{part.name} lacks what was added since; the next gateway adds it",
+            hint="switchboard state upgrade",
+        )
+    is_newer = standing.version > part.version
+    return _wrong(
+        "tables",
+        f"{part.name} is of version {standing.version}, and this Switchboard knows {part.version}",
+        "use the version of Switchboard that the others have"
+        if is_newer
+        else "stop every process of the team, then switchboard state upgrade",
+    )
+
+
+def _about_members(sql: PostgresDatabase) -> Iterator[Finding]:
     alive = sql.rows(
-        "SELECT role, host, extract(epoch FROM now() - beat_at)::int AS ago FROM members"
+        "SELECT *, extract(epoch FROM now() - beat_at)::int AS ago FROM members"
         " WHERE beat_at > now() - make_interval(secs => ?) ORDER BY host, id",
         LEASE_S,
     )
     for row in alive:
+        # One of before says neither.
+        version, leaving = row.get("version"), row.get("leaving")
         message = f"{row['host']}, heard of {row['ago']} s ago"
+        message += f", version {version}" if version else ""
+        message += ", about to stop" if leaving else ""
         yield Finding(severity="note", subject=row["role"], message=message)
 
 

@@ -151,6 +151,12 @@ class Team:
             self._known[tag] = found
         return self._known[tag]
 
+    async def others(self) -> Sequence[str]:
+        try:
+            return await asyncio.to_thread(self.presence.others)
+        except Fault:
+            return ()
+
     def vouch(self, client: str, /) -> str:
         return f"{client} {_signed(self._keys[0], client)}"
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.people import EVERYBODY
 from switchboard.daemon.board.reload import Load, serving
-from switchboard.daemon.serve import until_signal
 from switchboard.daemon.serve_http import Ready, serve_socket
+from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.doors import open_door
+from switchboard.daemon.team.draining import drained
 from switchboard.daemon.team.membership import Team, team_keys
 from switchboard.daemon.team.team_news import sharing_news
 from switchboard.postgres.address import read_address
@@ -28,11 +29,17 @@ async def serve_team(
     # Under which names clients reach it, and where other gateways do; empty for where it listens.
     names: tuple[str, ...] = (),
     reached_at: str = "",
+    # How long it stays reachable, and its calls go on, once it is to stop.
+    linger_s: float = 5.0,
+    drain_s: float = 60.0,
     ready: Ready | None = None,
     load: Load | None = None,
     is_pinned: bool = False,
 ) -> int:
-    """Serve until a signal comes. Raises a fault when it cannot begin."""
+    """Serve until a signal comes, and drain then; a second one ends it at once.
+
+    Raises a fault when it cannot begin.
+    """
     people = settings.people
     if not environ.get(VARIABLE) and (people.shared_token or not people.is_on):
         raise Fault(
@@ -53,7 +60,7 @@ async def serve_team(
     here = (reached_at or url.rpartition("/")[0]).rstrip("/")
     hosts = hosts_of(listener.host, port) | {name.lower() for name in names}
     hosts |= {here.rpartition("/")[2].lower()}
-    stopped = until_signal()
+    asked = Asked()
     team = await asyncio.to_thread(
         lambda: Team(
             address,
@@ -74,11 +81,12 @@ async def serve_team(
                 is_pinned=is_pinned,
                 relay=Relay(team),
                 entrance_key=team.entrance_key,
-            ),
+            ) as surface,
         ):
             if ready is not None:
                 ready(url)
-            await stopped
+            await asked.to_stop
+            await drained(surface, listening, team, asked, linger_s=linger_s, limit_s=drain_s)
     finally:
         if door is not None:
             await door.aclose()

@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
-import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.membership import team_keys
 from switchboard.daemon.team.worker import LAPSED_CODE, TeamWorker
 from switchboard.postgres.address import read_address
@@ -31,7 +31,7 @@ async def work_for_team(
 ) -> int:
     """Work until a signal comes; a second one ends what is under way. Raises a fault at first."""
     address, keys = read_address(database), team_keys(environ)
-    asked = _Asked()
+    asked = Asked()
     loop = asyncio.get_running_loop()
     team = await asyncio.to_thread(
         lambda: TeamWorker(
@@ -70,7 +70,7 @@ async def work_for_team(
     return LAPSED_CODE if team.presence.is_lapsed else 0
 
 
-async def _drain(runs: WorkerRuns, asked: "_Asked", drain_s: float) -> None:
+async def _drain(runs: WorkerRuns, asked: Asked, drain_s: float) -> None:
     """Let what is under way end; not for ever, and not if somebody asks twice."""
     draining = asyncio.ensure_future(runs.drain())
     await asyncio.wait(
@@ -79,19 +79,3 @@ async def _drain(runs: WorkerRuns, asked: "_Asked", drain_s: float) -> None:
     draining.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await draining
-
-
-class _Asked:
-    """Who asks us to stop, and who asks again."""
-
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.to_stop: asyncio.Future[None] = loop.create_future()
-        self.to_hurry: asyncio.Future[None] = loop.create_future()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._hear)
-
-    def _hear(self) -> None:
-        waiting = [each for each in (self.to_stop, self.to_hurry) if not each.done()]
-        if waiting:
-            waiting[0].set_result(None)

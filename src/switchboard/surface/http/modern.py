@@ -64,7 +64,7 @@ class ModernEra:
         self._make_endpoint = make_endpoint
         self._schema_of = schema_of
         self._tasks = TaskSet()
-        self._listening: set[Endpoint] = set()
+        self._listening: dict[Endpoint, Stream] = {}
 
     async def post(self, exchange: Exchange, body: bytes) -> None:
         """Answer one message."""
@@ -96,7 +96,7 @@ class ModernEra:
         work = start(self._tasks, answer, message_id, modern=True)
         listens = message.method == "subscriptions/listen"
         if listens:
-            self._listening.add(endpoint)
+            self._listening[endpoint] = stream
         stream.follow(work)
         # In this era a client that leaves has cancelled, says the protocol.
         stream.leaving = "cancelled"
@@ -105,13 +105,18 @@ class ModernEra:
         finally:
             # There is no session in which the client could come back for its answer.
             stream.abandon()
-            self._listening.discard(endpoint)
+            self._listening.pop(endpoint, None)
             endpoint.close()
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell everyone who listens."""
         for endpoint in tuple(self._listening):
             endpoint.changed(kind, session_id)
+
+    def end_streams(self) -> None:
+        """End every stream that follows news; what it would tell comes elsewhere."""
+        for stream in self._listening.values():
+            stream.end()
 
     async def aclose(self) -> None:
         """End what is under way, and with it every stream."""

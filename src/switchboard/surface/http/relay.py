@@ -6,6 +6,7 @@ with the tag of that gateway. Loaded by gateways of a team alone.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Protocol
 
 import httpx2
@@ -35,6 +36,10 @@ class Gateways(Protocol):
 
     async def address_of(self, tag: str, /) -> str:
         """The URL of another one; empty where it is not known."""
+        ...
+
+    async def others(self) -> Sequence[str]:
+        """The URLs of those that take what is new, in any order."""
         ...
 
     def vouch(self, client: str, /) -> str:
@@ -68,6 +73,9 @@ class Relay:
     def __init__(self, gateways: Gateways) -> None:
         self.gateways = gateways
         self._tasks = TaskSet()
+        # Answers that come, and those of them that we have ended ourselves.
+        self._open: dict[Exchange, httpx2.Response] = {}
+        self._ended: set[Exchange] = set()
         self._http = httpx2.AsyncClient(
             # How long an answer may take is for the road to decide, not for the connection.
             timeout=httpx2.Timeout(_CONNECT_S, read=None, write=None, pool=None),
@@ -86,8 +94,20 @@ class Relay:
             # What came over another gateway is ours, or nobody's.
             return False
         address = await self.gateways.address_of(tag)
-        if not address:
-            return False
+        return bool(address) and await self._answered_by(exchange, address, body)
+
+    async def handed_on(self, exchange: Exchange, body: bytes = b"") -> bool:
+        """Answer a request as any other gateway does. False where there is none.
+
+        Raises Refusal when it was lost in the middle.
+        """
+        for address in await self.gateways.others():
+            if await self._answered_by(exchange, address, body):
+                return True
+        return False
+
+    async def _answered_by(self, exchange: Exchange, address: str, body: bytes) -> bool:
+        """Answer a request as the gateway there does. False where there is none."""
         request = self._http.build_request(
             exchange.method,
             address + PATH,
@@ -114,18 +134,30 @@ class Relay:
                     if name.decode("latin-1").lower() not in _NOT_PASSED_ON - {"content-length"}
                 ],
             )
+            self._open[exchange] = response
             async for chunk in response.aiter_raw():
                 await exchange.chunk(chunk)
         except (httpx2.RequestError, httpx2.StreamError):
             if leaving.done():
                 raise ClientLeft from None
+            if exchange in self._ended:
+                await exchange.end()
+                return True
             # The client sees that the answer is not whole: it has begun already.
             raise ConnectionError("the gateway of this request ended in the middle") from None
         finally:
             leaving.cancel()
+            self._open.pop(exchange, None)
+            self._ended.discard(exchange)
             await response.aclose()
         await exchange.end()
         return True
+
+    async def end(self, exchange: Exchange) -> None:
+        """End a stream that is passed on, in order: whoever follows it comes back elsewhere."""
+        if response := self._open.pop(exchange, None):
+            self._ended.add(exchange)
+            await response.aclose()
 
     async def aclose(self) -> None:
         """End what is under way."""

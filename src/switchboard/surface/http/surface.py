@@ -33,7 +33,13 @@ from switchboard.surface.sink import Sink
 from switchboard.surface.suspended_calls import SuspendedCalls
 from switchboard.wire.eras import HANDSHAKE_VERSIONS
 from switchboard.wire.frames import MAX_MESSAGE_BYTES
-from switchboard.wire.http_headers import JSON_TYPE, PROTOCOL_VERSION, SESSION_ID, media_type
+from switchboard.wire.http_headers import (
+    JSON_TYPE,
+    METHOD,
+    PROTOCOL_VERSION,
+    SESSION_ID,
+    media_type,
+)
 from switchboard.wire.messages import PARSE_ERROR
 from switchboard.wire.unreadable import is_text
 
@@ -82,6 +88,10 @@ class HttpSurface:
         self._modern = ModernEra(self._endpoint, self._input_schema)
         self._suspended_calls = SuspendedCalls(prefix)
         self._is_closing = False
+        self._is_retiring = False
+        # What is being answered, and of that what follows news and has no end of its own.
+        self._open: set[Exchange] = set()
+        self._following: set[Exchange] = set()
         self.unfinished = BodyBudget()
         # Otherwise no other server has the same, nor this one when it is started again.
         key = entrance_key or os.urandom(16)
@@ -89,12 +99,19 @@ class HttpSurface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(scope, receive, send)
+        if self._is_retiring:
+            # The next request of this client comes by another connection, perhaps to another.
+            exchange.add_headers(((b"connection", b"close"),))
+        self._open.add(exchange)
         try:
             await self._serve(exchange)
         except Refusal as refusal:
             await exchange.reply(refusal.reply)
         except ClientLeft:
             return
+        finally:
+            self._open.discard(exchange)
+            self._following.discard(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
         if self._control is not None and exchange.path.startswith(CONTROL_PATH):
@@ -115,6 +132,8 @@ class HttpSurface:
             self._believe(exchange, self._relay)
         version = exchange.header(PROTOCOL_VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
+        if exchange.method == "GET" or exchange.header(METHOD) == "subscriptions/listen":
+            self._following.add(exchange)
         if exchange.method == "POST":
             await self._post(exchange, modern=modern)
         elif exchange.method in {"GET", "DELETE"} and not modern:
@@ -139,6 +158,10 @@ class HttpSurface:
             owner = state_in(body) if modern else exchange.header(SESSION_ID)
             if await self._passed_on(exchange, owner, body):
                 return
+            if self._is_retiring and not owner and not exchange.header(RELAYED):
+                if await self._relay.handed_on(exchange, body):
+                    return
+                raise closing()
         if modern:
             await self._modern.post(exchange, body)
         else:
@@ -167,7 +190,8 @@ class HttpSurface:
             raise Refusal(405, "this method is not offered", headers=((b"allow", b"GET, HEAD"),))
         trouble = ""
         if exchange.path == _READY:
-            trouble = "it is about to stop" if self._is_closing else relay.gateways.trouble()
+            is_leaving = self._is_closing or self._is_retiring
+            trouble = "it is about to stop" if is_leaving else relay.gateways.trouble()
         text = trouble or "ok"
         await exchange.reply(
             HttpReply(503 if trouble else 200, (f"{text}\n".encode(),), media_type="text/plain")
@@ -225,6 +249,26 @@ class HttpSurface:
         for session in self._sessions:
             session.endpoint.changed(kind, session_id)
         self._modern.changed(kind, session_id)
+
+    async def retire(self) -> None:
+        """Take nothing new in from now on, but what another gateway has nobody else for.
+
+        Requests that belong to no other are handed on to one, streams end so that whoever follows
+        them comes back elsewhere, and sessions end with their last call.
+        """
+        self._is_retiring = True
+        self._modern.end_streams()
+        if self._relay is not None:
+            for exchange in tuple(self._following):
+                await self._relay.end(exchange)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is under way or waits for its client. Ends sessions that are idle."""
+        for session in self._sessions:
+            if not session.under_way:
+                self._sessions.close(session, "the server is about to stop")
+        return self._open <= self._following and self._suspended_calls.is_empty
 
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""

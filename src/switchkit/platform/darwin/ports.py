@@ -26,6 +26,12 @@ def listening() -> dict[int, set[int]]:
     return made
 
 
+def hear_no_more(sock: _socket.socket) -> bool:
+    """There is no way: who is about to connect is broken off when it closes."""
+    del sock
+    return False
+
+
 def addresses(of: int) -> set[str]:
     """The addresses on which somebody of ours listens at a port. Raises `Unknown`."""
     return {

@@ -3,6 +3,8 @@
 import _socket  # without `socket.py`, whose import costs more than the question
 import os
 import sys
+from array import array
+from struct import pack
 
 from switchkit.platform import Unknown
 
@@ -21,6 +23,12 @@ _SOCK_DIAG, _BY_FAMILY, _DUMP, _ERROR, _DONE = 4, 20, 0x301, 2, 3
 _REQUEST_LENGTH, _IN_LISTEN = 72, 10
 _PORT_AT, _INODE_AT = 16 + 4, 16 + 68
 
+# SO_ATTACH_FILTER takes a program, whose first byte is that of the TCP header: a packet that begins
+# a connection (its flags have SYN) is dropped, and every other is taken.
+_ATTACH_FILTER = 26
+_INSTRUCTION, _PROGRAM = "=HBBI", "@HP"
+_NO_BEGINNINGS = ((0x30, 0, 0, 13), (0x45, 0, 1, 2), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
+
 
 def listening() -> dict[int, set[int]]:
     """The sockets that listen, as numbers of inodes, by port. Raises `Unknown`."""
@@ -28,6 +36,21 @@ def listening() -> dict[int, set[int]]:
         return asked()
     except OSError:
         return tabled()
+
+
+def hear_no_more(sock: _socket.socket) -> bool:
+    """Let nobody begin a connection to a listening socket, and those go on that have begun.
+
+    To close it would break them off, also where the client has sent its request already. Whether
+    that is so.
+    """
+    code = array("B", b"".join(pack(_INSTRUCTION, *each) for each in _NO_BEGINNINGS))
+    program = pack(_PROGRAM, len(_NO_BEGINNINGS), code.buffer_info()[0])
+    try:
+        sock.setsockopt(_socket.SOL_SOCKET, _ATTACH_FILTER, program)
+    except OSError:
+        return False
+    return True
 
 
 def asked() -> dict[int, set[int]]:

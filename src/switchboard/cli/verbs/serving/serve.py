@@ -8,6 +8,7 @@ from switchboard.cli.render import hint, warning
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
+from switchboard.cli.verbs.parts.team.numbers import whole_number
 from switchboard.cli.verbs.parts.team.team_database import team_database
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
@@ -32,6 +33,16 @@ USAGE = Usage(
         ),
         Option(name="name", value="HOST", about="clients reach it under this name (with --db)"),
         Option(name="reached-at", value="URL", about="other gateways reach it here (with --db)"),
+        Option(
+            name="drain",
+            value="SECONDS",
+            about="let calls go on for so long after it is asked to stop (60; with --db)",
+        ),
+        Option(
+            name="linger",
+            value="SECONDS",
+            about="stay reachable for so long after it says that it stops (5; with --db)",
+        ),
     ),
     details="Without --stdio or --http, TRANSPORT, HOST and PORT of the environment decide."
     " A database with a password is named by SWITCHBOARD_DB, which every user of the machine cannot"
@@ -96,6 +107,8 @@ def run(request: CommandRequest) -> Report:
         request.show(ServeReport(url=url, token_from=token_from, log=log, warnings=warnings))
 
     if database := team_database(request, _BY_VARIABLE):
+        limit = float(whole_number(request, "drain", otherwise=60, least=0, most=86_400))
+        linger = float(whole_number(request, "linger", otherwise=5, least=0, most=600))
         from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
         from switchboard.daemon.team.serving import serve_team  # noqa: PLC0415
 
@@ -105,6 +118,8 @@ def run(request: CommandRequest) -> Report:
             database,
             names=tuple(filter(None, (arguments.one("name") or "").split(","))),
             reached_at=arguments.one("reached-at") or "",
+            linger_s=linger,
+            drain_s=limit,
             ready=show,
             load=partial(load, settings.workspace),
             is_pinned=request.is_pinned,
@@ -130,7 +145,7 @@ def run(request: CommandRequest) -> Report:
 
 
 def _refuse_http_options(request: CommandRequest) -> None:
-    for name in ("host", "port", "allow-remote", "db", "name", "reached-at"):
+    for name in ("host", "port", "allow-remote", "db", "name", "reached-at", "drain", "linger"):
         if request.arguments.has(name):
             raise UsageError(
                 f"`--{name}` needs HTTP, and this serves stdio",

@@ -7,6 +7,7 @@ from switchboard.cli.render import hint
 from switchboard.cli.report import Report, Silent
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import followed_settings
+from switchboard.cli.verbs.parts.team.numbers import whole_number
 from switchboard.cli.verbs.parts.team.team_database import team_database
 from switchkit.cli.style import Style
 from switchkit.cli.usage import Option, Usage, UsageError
@@ -61,8 +62,8 @@ def run(request: CommandRequest) -> Report:
             "a worker belongs to a team, whose database it has to know",
             _BY_VARIABLE,
         )
-    max_runs = _whole(request, "max-runs", most=_MOST_RUNS)
-    drain = _whole(request, "drain", least=0, most=86_400)
+    max_runs = whole_number(request, "max-runs", otherwise=0, most=_MOST_RUNS)
+    drain = whole_number(request, "drain", otherwise=600, least=0, most=86_400)
     settings, load = followed_settings(request)
     # Few have a team, and the driver of a database takes a while to load.
     from switchboard.daemon.serve import run as run_loop  # noqa: PLC0415
@@ -76,18 +77,9 @@ def run(request: CommandRequest) -> Report:
         request.environ,
         database,
         queues=request.arguments.all("queue") or (_QUEUE,),
-        max_runs=max_runs or 0,
-        drain_s=600.0 if drain is None else float(drain),
+        max_runs=max_runs,
+        drain_s=float(drain),
         ready=show,
         load=partial(load, settings.workspace),
     )
     return Silent(code=run_loop(working))
-
-
-def _whole(request: CommandRequest, name: str, *, least: int = 1, most: int) -> int | None:
-    given = request.arguments.one(name)
-    if given is None:
-        return None
-    if not given.isascii() or not given.isdigit() or not least <= int(given) <= most:
-        raise UsageError(f"`--{name}` is a number from {least} to {most:,}")
-    return int(given)

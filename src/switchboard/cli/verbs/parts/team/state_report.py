@@ -62,6 +62,19 @@ class StateMoveReport(Report, frozen=True, kw_only=True, tag="switchboard.state-
             yield hint(style, "switchboard daemon start")
 
 
+class StateUpgradeReport(Report, frozen=True, kw_only=True, tag="switchboard.state-upgrade/1"):
+    """What was done to the tables of a team."""
+
+    # Without its password.
+    database: str
+    # The part, and its versions before and after.
+    done: tuple[str, ...]
+
+    def lines(self, style: Style) -> Iterator[str]:
+        del style
+        yield from self.done or ("the tables are up to date",)
+
+
 def _words(moved: MovedKind, *, is_done: bool) -> str:
     done = "" if is_done else "would be "
     said = [f"{moved.added} {done}moved"] if moved.added else []
