@@ -12,7 +12,7 @@ from gate.ground import CAPABILITIES, FORMS, SUITE, Gate, call
 from support.mcp_stdio import modern_meta
 from support.processes import until_true
 from support.reading import read_it, reply
-from support.workspace import Workspace
+from support.workspace import Json, Workspace
 from switchboard.postgres.address import DatabaseAddress
 from switchkit.platform.ports import hear_no_more
 from team.callers import (
@@ -63,7 +63,7 @@ async def test_what_is_under_way_ends_and_what_is_new_is_answered_by_another(
         processes = [await who(http, each) for each in (first, second)]
         body, headers = modern(called("one", "hold", name="alone"))
         alone = asyncio.ensure_future(http.post(first.url, json=body, headers=headers))
-        sessions = []
+        sessions: list[dict[str, str]] = []
         for _ in range(2):
             begun = await http.post(first.url, json=initialize(), headers=ACCEPTS)
             sessions.append({**ACCEPTS, SESSION: begun.headers[SESSION]})
@@ -107,7 +107,7 @@ async def test_a_question_of_a_gateway_that_is_to_stop_is_still_answered(
 ) -> None:
     async with team_of_two(gate, database, tmp_path / "nginx") as team, team.http() as http:
         params = {**call("write", text="held"), "_meta": {**modern_meta(), CAPABILITIES: FORMS}}
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        asked: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         headers = {**ACCEPTS, "accept": "application/json", "mcp-method": "tools/call"}
         headers |= {"mcp-protocol-version": "2026-07-28", "mcp-name": SUITE}
         first, second = team.gateways

@@ -103,6 +103,8 @@ class HttpSurface:
             # The next request of this client comes by another connection, perhaps to another.
             exchange.add_headers(((b"connection", b"close"),))
         self._open.add(exchange)
+        if exchange.method == "GET" or exchange.header(METHOD) == "subscriptions/listen":
+            self._following.add(exchange)
         try:
             await self._serve(exchange)
         except Refusal as refusal:
@@ -132,8 +134,6 @@ class HttpSurface:
             self._believe(exchange, self._relay)
         version = exchange.header(PROTOCOL_VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
-        if exchange.method == "GET" or exchange.header(METHOD) == "subscriptions/listen":
-            self._following.add(exchange)
         if exchange.method == "POST":
             await self._post(exchange, modern=modern)
         elif exchange.method in {"GET", "DELETE"} and not modern:
