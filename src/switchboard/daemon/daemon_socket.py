@@ -11,6 +11,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.held_files import HeldFiles
 from switchboard.daemon.logs.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
+from switchboard.settings.placing.usable_home import on_foreign_disk
 from switchkit.files import NotPrivate, make_private_folder
 from switchkit.locks import open_lock, try_lock
 from switchkit.sockets import bind, check_peer, is_abandoned
@@ -31,6 +32,13 @@ class DaemonSocket:
     def __init__(self, places: DaemonPlaces) -> None:
         """Raises a fault when another daemon listens, or the folder is not ours alone."""
         self._places = places
+        if (wrong := on_foreign_disk(places.home)) is not None:
+            raise Fault(
+                FaultCode.FAILED_PRECONDITION,
+                "home-foreign-disk",
+                # Whoever started the daemon is shown this sentence alone.
+                f"{wrong.message}; {wrong.hint}",
+            )
         try:
             for folder in places.folders:
                 make_private_folder(folder)

@@ -24,7 +24,7 @@ from switchyard.control.protocol import (
 )
 from switchyard.core.environ import base_environment, caller
 from switchyard.core.fault import YardFault
-from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.home import Home, ProjectPlaces, check_disk
 from switchyard.project.registry import Registry
 
 START_S = 10.0
@@ -50,6 +50,7 @@ def _connect(places: ProjectPlaces) -> _socket.socket | None:
 
 
 def _start(home: Home, root: Path, places: ProjectPlaces) -> None:
+    check_disk(home)
     make_private_folder(places.folder)
     package_parent = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-I", "-S", "-c", _BOOT, package_parent, str(home.path), str(root)]

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switchkit.locks import is_locked
+from switchkit.platform.files import foreign_disk
 from switchyard.core.environ import caller, expanded
+from switchyard.core.fault import YardFault
 from switchyard.core.slugs import digest, slug
 
 LONGEST_SOCKET_PATH = 100
@@ -136,6 +138,23 @@ class Home(NamedTuple):
     def worktrees(self, root: Path, name_slug: str) -> Path:
         """Where new worktrees go when the project does not say."""
         return self.path / "worktrees" / f"{name_slug}-{digest(str(root))}"
+
+
+def disk_fault(home: Home) -> YardFault | None:
+    """Why a home is not used: what protects it does not hold where it lies."""
+    if not (kind := foreign_disk(str(home.path))):
+        return None
+    return YardFault(
+        "home-foreign-disk",
+        f"{home.path} lies on a disk of Windows (`{kind}`), where neither modes nor locks hold",
+        hint="keep it on the disk of Linux: export SWITCHYARD_HOME=/home/$USER/.switchyard",
+    )
+
+
+def check_disk(home: Home) -> None:
+    """Refuse such a home before anything is written there. Raises a fault."""
+    if (wrong := disk_fault(home)) is not None:
+        raise wrong
 
 
 def default_home() -> Home:

@@ -17,7 +17,7 @@ from switchkit.platform.paths import true_folder
 from switchyard.core.fault import YardFault
 from switchyard.core.slugs import MAX_LABEL, digest, slug
 from switchyard.files import read_json, write_json
-from switchyard.project.home import Home, ProjectPlaces
+from switchyard.project.home import Home, ProjectPlaces, check_disk
 
 VERSION = 1
 # How long the part of a digest may become that tells two projects of one name apart.
@@ -174,6 +174,7 @@ class Registry:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[RegistryState]:
+        check_disk(self.home)
         make_private_folder(true_folder(self.home.path))
         with FileLock(self.home.lock):
             state = self.read()

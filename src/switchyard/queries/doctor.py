@@ -13,6 +13,7 @@ from switchyard.core.fault import YardFault
 from switchyard.core.slugs import slug
 from switchyard.project.configuration import config_of
 from switchyard.project.git_files import current_branch, main_checkout
+from switchyard.project.home import disk_fault
 from switchyard.project.scope import FILE_NAME, ProjectScope, Target
 from switchyard.queries.brief import env_warnings
 from switchyard.runtime.resolving import names_resolve
@@ -26,6 +27,8 @@ def doctor(scope: ProjectScope) -> dict[str, Any]:
     supervised = places.is_supervised()
     ping = Ping(places) if supervised else None
     problems: list[str] = []
+    if wrong := disk_fault(scope.home):
+        problems.append(f"{wrong.message}: {wrong.hint}")
     if scope.registry.read().rebuilt:
         problems.append("the registry was damaged; it is rebuilt at the next change")
     for one in scope.targets():

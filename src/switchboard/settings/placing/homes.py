@@ -11,6 +11,7 @@ from switchboard.config.locate import Places, home_files
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.consent.trust_record import TrustRecord
+from switchboard.settings.placing.usable_home import on_foreign_disk
 from switchkit.commands import lies_in
 from switchkit.files import NotPrivate, check_unforgeable
 from switchkit.git.ground import ground_of, repository_of
@@ -30,7 +31,8 @@ def check_homes(places: Places, problems: list[Problem]) -> None:
                     hint=f"name a folder outside of {whose}, or none",
                 )
             )
-
+    if (foreign := on_foreign_disk(places.home)) is not None:
+        problems.append(foreign)
     for path in (places.home, places.agh_home, *(file.path for file in home_files(places))):
         try:
             if not _is_sticky(path):

@@ -4,6 +4,19 @@ import os
 import shlex
 
 from switchboard.config.problems import Problem
+from switchkit.platform.files import foreign_disk
+
+
+def on_foreign_disk(home: str) -> Problem | None:
+    """Why a home is not used at all: what protects it does not hold where it lies."""
+    if not (kind := foreign_disk(home)):
+        return None
+    return Problem(
+        path=home,
+        message=f"the home of Switchboard lies on a disk of Windows (`{kind}`), where neither "
+        "modes nor locks hold: others could read its secrets, and two daemons could run at once",
+        hint="keep it on the disk of Linux: export SWITCHBOARD_HOME=/home/$USER/.switchboard",
+    )
 
 
 def home_fault(home: str) -> Problem | None:
@@ -15,6 +28,8 @@ def home_fault(home: str) -> Problem | None:
             message="the home of Switchboard is no folder, so nothing can be kept there",
             hint=f"move it away (mv {at} {at}.old), or name another folder with SWITCHBOARD_HOME",
         )
+    if (foreign := on_foreign_disk(home)) is not None:
+        return foreign
     # What is not there yet is made below the first folder that is.
     there = home
     while not os.path.lexists(there) and there != os.path.dirname(there):

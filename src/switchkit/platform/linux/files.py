@@ -6,7 +6,7 @@ import struct
 import sys
 from errno import EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EXDEV
 
-from switchkit.platform.linux.processes import PROC
+from switchkit.platform.linux.processes import PROC, read
 
 assert sys.platform == "linux"
 
@@ -23,6 +23,34 @@ _MOST_EVENT_BYTES = 65536
 HANDLE_ONLY = os.O_PATH
 _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
+
+# The disks of Windows, as WSL shows them: by the name of the file system, or behind one that only
+# carries them, which then says so in its options or in the name of what is mounted.
+_OF_WINDOWS, _CARRIERS = "drvfs", ("9p", "virtiofs")
+
+
+def foreign_disk(path: str) -> str:
+    """Which file system a path, or the folder that it would be made in, lies on that is not ours.
+
+    One whose modes, locks and sockets are those of another system; "" for any other. Told by what
+    is mounted, wherever that is.
+    """
+    while True:
+        try:
+            device = os.stat(path).st_dev
+            break
+        except OSError:
+            if path in {above := os.path.dirname(path), ""}:
+                return ""
+            path = above
+    wanted = f"{os.major(device)}:{os.minor(device)}".encode()
+    for line in read(f"{PROC}/self/mountinfo").splitlines():
+        where, _, what = line.partition(b" - ")
+        if where.split(None, 3)[2] == wanted:
+            kind, source, *options = what.decode("utf-8", "replace").split(" ", 2)
+            is_carried = kind in _CARRIERS and _OF_WINDOWS in " ".join((source, *options))
+            return kind if kind == _OF_WINDOWS or is_carried else ""
+    return ""
 
 
 def watch_folders(folders: "list[int]") -> int:

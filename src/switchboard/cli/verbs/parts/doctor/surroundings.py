@@ -17,7 +17,7 @@ from switchboard.providers.source import Finding
 from switchboard.sandbox.groups.control_groups import ControlGroups
 from switchboard.sandbox.groups.group_tree import KernelTree
 from switchboard.sandbox.probe import Unusable
-from switchboard.settings.placing.usable_home import home_fault
+from switchboard.settings.placing.usable_home import home_fault, on_foreign_disk
 from switchboard.settings.sections import Listener
 from switchkit.cli.columns import counted
 from switchkit.platform import Unknown
@@ -30,7 +30,8 @@ _MOST_CHARS = 80
 
 def about_home(home: str) -> Iterator[Finding]:
     """A home where nothing can be written down: no trust, no server, no approval."""
-    if (fault := home_fault(home)) is not None:
+    # One on a foreign disk is told with the settings, which are not read from there.
+    if (fault := home_fault(home)) is not None and on_foreign_disk(home) is None:
         message = f"`{home}`: {fault.message}"
         remedy = ("chmod", "u+rwx", home) if _is_shut(home) else ()
         yield Finding(
