@@ -11,9 +11,9 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.held_files import HeldFiles
 from switchboard.daemon.logs.stderr import write_line
 from switchboard.ipc.paths import DaemonPlaces
-from switchboard.settings.placing.usable_home import on_foreign_disk
 from switchkit.files import NotPrivate, make_private_folder
 from switchkit.locks import open_lock, try_lock
+from switchkit.platform.files import foreign_disk
 from switchkit.sockets import bind, check_peer, is_abandoned
 
 # macOS lets 128 wait and refuses the next: whoever is refused while a daemon lives tries again.
@@ -32,12 +32,14 @@ class DaemonSocket:
     def __init__(self, places: DaemonPlaces) -> None:
         """Raises a fault when another daemon listens, or the folder is not ours alone."""
         self._places = places
-        if (wrong := on_foreign_disk(places.home)) is not None:
+        if kind := foreign_disk(places.home):
             raise Fault(
                 FaultCode.FAILED_PRECONDITION,
                 "home-foreign-disk",
                 # Whoever started the daemon is shown this sentence alone.
-                f"{wrong.message}; {wrong.hint}",
+                f"the home lies on a disk of Windows (`{kind}`), where neither modes nor locks "
+                "hold; keep it on that of Linux: export SWITCHBOARD_HOME=/home/$USER/.switchboard",
+                hint="export SWITCHBOARD_HOME=/home/$USER/.switchboard",
             )
         try:
             for folder in places.folders:
