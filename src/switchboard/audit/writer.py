@@ -127,6 +127,11 @@ class GroupWriter(ABC):
             if len(self._waiting) in {1, _MOST_IN_A_GROUP}:
                 self._wake()
 
+    @property
+    def waiting(self) -> int:
+        """How many records are not written yet."""
+        return len(self._waiting)
+
     async def flush(self) -> None:
         await self._put(None)
 

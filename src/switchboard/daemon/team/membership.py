@@ -69,6 +69,7 @@ class Team:
         self.presence = self._as_member(reached_at)
         self.presence.join()
         self._known: dict[str, str] = {}
+        self._log: PostgresAudit | None = None
         self._logins = PostgresLogins(address)
         self._results = PostgresResults(address)
 
@@ -104,7 +105,13 @@ class Team:
     def audit(self, tell: Callable[[Told], None]) -> PostgresAudit:
         """The log of the team, with the chain of this process, for one who closes it."""
         key = AuditKey(self._keys[0].derived("audit"))
-        return PostgresAudit(self.address, self._name, key, tell=tell)
+        self._log = PostgresAudit(self.address, self._name, key, tell=tell)
+        return self._log
+
+    @property
+    def audit_waiting(self) -> int:
+        """How many records of its log are not written yet."""
+        return self._log.waiting if self._log is not None else 0
 
     def vault(self) -> PostgresVault:
         """The secrets of the team, for one who closes it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.people import EVERYBODY
 from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.metrics.metrics_port import read_place, showing_metrics
 from switchboard.daemon.serve_http import Ready, serve_socket
 from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.doors import open_door
@@ -29,6 +30,8 @@ async def serve_team(
     # Under which names clients reach it, and where other gateways do; empty for where it listens.
     names: tuple[str, ...] = (),
     reached_at: str = "",
+    # Where Prometheus asks; empty for nowhere.
+    metrics: str = "",
     # How long it stays reachable, and its calls go on, once it is to stop.
     linger_s: float = 5.0,
     drain_s: float = 60.0,
@@ -49,6 +52,7 @@ async def serve_team(
             hint=f"set {VARIABLE}",
         )
     address, keys = read_address(database), team_keys(environ)
+    place = read_place(metrics, environ)
     token = ""
     if people.shared_token or not people.is_on:
         token = bearer_token(settings.home, environ)
@@ -74,6 +78,7 @@ async def serve_team(
         async with (
             serving(settings, environ, load, team=team) as runtime,
             sharing_news(team, runtime),
+            showing_metrics(place, team, runtime),
             serve_socket(
                 runtime,
                 listening,

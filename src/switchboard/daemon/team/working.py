@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.board.reload import Load, serving
+from switchboard.daemon.metrics.metrics_port import read_place, showing_metrics
 from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.membership import team_keys
 from switchboard.daemon.team.worker import LAPSED_CODE, TeamWorker
@@ -26,11 +27,14 @@ async def work_for_team(
     max_runs: int = 0,
     # How long runs may take to end by themselves once it is to stop.
     drain_s: float = 600.0,
+    # Where Prometheus asks; empty for nowhere.
+    metrics: str = "",
     ready: Callable[[str, tuple[str, ...]], None] | None = None,
     load: Load | None = None,
 ) -> int:
     """Work until a signal comes; a second one ends what is under way. Raises a fault at first."""
     address, keys = read_address(database), team_keys(environ)
+    place = read_place(metrics, environ)
     asked = Asked()
     loop = asyncio.get_running_loop()
     team = await asyncio.to_thread(
@@ -45,7 +49,10 @@ async def work_for_team(
         )
     )
     try:
-        async with serving(settings, environ, load, team=team) as runtime:
+        async with (
+            serving(settings, environ, load, team=team) as runtime,
+            showing_metrics(place, team, runtime),
+        ):
             runtime.warm()
             if team.working is None:
                 raise Fault(

@@ -43,6 +43,11 @@ USAGE = Usage(
             value="SECONDS",
             about="stay reachable for so long after it says that it stops (5; with --db)",
         ),
+        Option(
+            name="metrics",
+            value="PLACE",
+            about="show metrics at this port of the machine, or at HOST:PORT (with --db)",
+        ),
     ),
     details="Without --stdio or --http, TRANSPORT, HOST and PORT of the environment decide."
     " A database with a password is named by SWITCHBOARD_DB, which every user of the machine cannot"
@@ -118,6 +123,7 @@ def run(request: CommandRequest) -> Report:
             database,
             names=tuple(filter(None, (arguments.one("name") or "").split(","))),
             reached_at=arguments.one("reached-at") or "",
+            metrics=arguments.one("metrics") or "",
             linger_s=linger,
             drain_s=limit,
             ready=show,
@@ -145,7 +151,17 @@ def run(request: CommandRequest) -> Report:
 
 
 def _refuse_http_options(request: CommandRequest) -> None:
-    for name in ("host", "port", "allow-remote", "db", "name", "reached-at", "drain", "linger"):
+    for name in (
+        "host",
+        "port",
+        "allow-remote",
+        "db",
+        "name",
+        "reached-at",
+        "drain",
+        "linger",
+        "metrics",
+    ):
         if request.arguments.has(name):
             raise UsageError(
                 f"`--{name}` needs HTTP, and this serves stdio",

@@ -33,6 +33,11 @@ USAGE = Usage(
             value="SECONDS",
             about="let runs go on for so long after it is asked to stop (600)",
         ),
+        Option(
+            name="metrics",
+            value="PLACE",
+            about="show metrics at this port of the machine, or at HOST:PORT",
+        ),
     ),
     details="It always takes what is bound to its own machine, the queue `host:NAME`. Stop it with"
     " SIGTERM: it takes no more, and ends with its last run; a second one ends at once, and what"
@@ -79,6 +84,7 @@ def run(request: CommandRequest) -> Report:
         queues=request.arguments.all("queue") or (_QUEUE,),
         max_runs=max_runs,
         drain_s=float(drain),
+        metrics=request.arguments.one("metrics") or "",
         ready=show,
         load=partial(load, settings.workspace),
     )

@@ -1,0 +1,1 @@
+"""Figures of one process of a team, for Prometheus. Loaded by those alone that show them."""
