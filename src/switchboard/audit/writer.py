@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -193,7 +193,10 @@ class GroupWriter(ABC):
             # Whoever was cancelled or gave up does not run, so there is nothing to write down.
             group = [one for one in group if one.waiter is None or not one.waiter.done()]
             try:
-                self._write([entry for one in group for entry in self._entries(one)])
+                entries: list[Entry] = []
+                for one in group:
+                    self._add_entries(one, entries)
+                self._write(entries)
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting
                 self._failed(group, error)
             else:
@@ -231,17 +234,17 @@ class GroupWriter(ABC):
             with self._news:
                 self._lost -= lost
 
-    def _entries(self, one: _Waiting) -> Iterator[Entry]:
-        """The record as it is written, made once however often that is tried."""
+    def _add_entries(self, one: _Waiting, entries: list[Entry]) -> None:
+        """Add the record as it is written, made once however often that is tried."""
         record = one.record
         if record is None:
             return
         if not isinstance(record, Entry):
             made = record if isinstance(record, AuditRecord) else _made(record)
             if self._floods.is_news(made.session_id):
-                yield entry_of(self._flooded(made))
+                entries.append(entry_of(self._flooded(made)))
             one.record = record = entry_of(made)
-        yield record
+        entries.append(record)
 
     def _flooded(self, record: AuditRecord) -> AuditRecord:
         note = "this session writes unusually many records"

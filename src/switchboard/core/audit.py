@@ -199,7 +199,10 @@ def new_record(event: str, *, now: int | None = None, **more: Any) -> AuditRecor
 def _record(event: str, now: int | None, more: dict[str, Any]) -> AuditRecord:
     principal, is_root = _whoever_writes()
     more.setdefault("uid0", is_root)
-    return AuditRecord(ts=stamp(now), event=event, principal=principal, pid=os.getpid(), **more)
+    if "ts" not in more:
+        more["ts"] = stamp(now)
+    more["event"], more["principal"], more["pid"] = event, principal, os.getpid()
+    return AuditRecord(**more)
 
 
 @cache
@@ -210,6 +213,13 @@ def _whoever_writes() -> tuple[str, bool]:
 
 def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) -> AuditRecord:
     """The record of what happens to a call, with everything that its launch says."""
+    return call_record_with(event, call, now, more)
+
+
+def call_record_with(
+    event: str, call: Call, now: int | None, more: dict[str, Any], /
+) -> AuditRecord:
+    """The same with members that nobody else has: they are not copied."""
     session, launch = call.session, call.launch
     about: dict[str, Any] = {
         "correlation_id": call.id,
@@ -228,16 +238,15 @@ def call_record(event: str, call: Call, *, now: int | None = None, **more: Any) 
     if session.account is not None:
         about["account"] = session.account.name
     if launch is not None:
-        about |= {
-            "cwd": launch.cwd,
-            "sandbox_profile": launch.sandbox,
-            "server": launch.server,
-            "launch_fingerprint": launch.fingerprint,
-            "tool_def_hash": definition_hash(launch.tool),
-            "env_names": launch.env_names,
-            "network": launch.network,
-        }
-    return _record(event, now, about | more)
+        about["cwd"] = launch.cwd
+        about["sandbox_profile"] = launch.sandbox
+        about["server"] = launch.server
+        about["launch_fingerprint"] = launch.fingerprint
+        about["tool_def_hash"] = definition_hash(launch.tool)
+        about["env_names"] = launch.env_names
+        about["network"] = launch.network
+    about.update(more)
+    return _record(event, now, about)
 
 
 def appeared_note(names: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record
+from switchboard.core.audit import AuditApproval, AuditRecord, appeared_note, call_record_with
 from switchboard.core.calls.call import Call, Figures, Outcome, TextBlock
 from switchboard.core.calls.clock import CallTimes
 from switchboard.core.catalog.tools import ToolSpec
@@ -60,37 +60,37 @@ class CallRecords:
 
     def started(self, call: Call, began: int) -> AuditRecord:
         """That a call is about to run, since so many nanoseconds after the epoch."""
-        return self._record("tool.call.started", call, began, began)
+        return self._record("tool.call.started", call, began, began, {})
 
     def finished(self, call: Call, began: int, ended: int, ending: dict[str, Any]) -> AuditRecord:
         """That a call has ended of whose beginning there is no record; see `ending_of`."""
-        return self._record("tool.call.finished", call, ended, began, **ending)
+        ending["ts"] = ending["ended"]
+        return self._record("tool.call.finished", call, ended, began, ending)
 
     def refused(self, call: Call, fault: Fault, now: int, times: CallTimes) -> AuditRecord:
         """That a gate did not let a call pass, so many nanoseconds after the epoch."""
-        return self._record(
-            "tool.call.refused",
-            call,
-            now,
-            status=fault.code,
-            reason=fault.reason,
-            queue_ms=_ms(times.queue_s),
-            human_ms=_ms(times.human_s),
-        )
+        ending = {
+            "status": fault.code,
+            "reason": fault.reason,
+            "queue_ms": _ms(times.queue_s),
+            "human_ms": _ms(times.human_s),
+        }
+        return self._record("tool.call.refused", call, now, None, ending)
 
     def repeated(self, call: Call, first: str, now: int) -> AuditRecord:
         """That a call ran nothing: it was answered with what became of the same one before."""
         note = f"answered with what became of call {first}; nothing was run"
-        return self._record("tool.call.repeated", call, now, note=note)
+        return self._record("tool.call.repeated", call, now, None, {"note": note})
 
     def _record(
         self,
         event: str,
         call: Call,
         now: int,
-        began: int | None = None,
+        began: int | None,
+        # Made for this record alone.
+        more: dict[str, Any],
         /,
-        **more: Any,
     ) -> AuditRecord:
         tool, session, agreed = call.tool, call.session, call.approval
         limit = tool.policy.timeout_s
@@ -110,16 +110,11 @@ class CallRecords:
             if call.launch is None:
                 # Our own code works where the session does.
                 more["cwd"] = session.cwd or session.workspace
-        return call_record(
-            event,
-            call,
-            now=now,
-            args_sha256=self._fingerprint(call.arguments),
-            timeout_ms=None if limit is None else round(limit * 1000),
-            side_effects=tool.effects.read_only is not True,
-            args_shape=self._shape(call),
-            **more,
-        )
+        more["args_sha256"] = self._fingerprint(call.arguments)
+        more["timeout_ms"] = None if limit is None else round(limit * 1000)
+        more["side_effects"] = tool.effects.read_only is not True
+        more["args_shape"] = self._shape(call)
+        return call_record_with(event, call, now, more)
 
     def _shape(self, call: Call) -> str:
         """Names and kinds of the arguments, as far as the tool's own schema declares them.
