@@ -1,7 +1,8 @@
 """Tasks that somebody owns."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,12 +24,26 @@ class TaskSet:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` until it ends or the set does."""
+    def start(
+        self,
+        work: Coroutine[Any, Any, Any],
+        then: Callable[["asyncio.Task[Any]"], None] | None = None,
+    ) -> asyncio.Task[Any]:
+        """Run `work` until it ends or the set does; `then` is told.
+
+        Whoever has several things to do at its end does them in one: each costs a turn of the loop.
+        """
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if then is None:
+            task.add_done_callback(self._tasks.discard)
+        else:
+            task.add_done_callback(partial(self._end, then))
         return task
+
+    def _end(self, then: Callable[["asyncio.Task[Any]"], None], task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        then(task)
 
     def take(self, task: "asyncio.Task[Any]") -> None:
         """Own a task that runs already."""

@@ -44,7 +44,9 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def check_called(self, exchange: Exchange) -> None:
         """Let a request pass that calls us by one of our names, or raise Refusal."""
-        check_names(exchange, self.hosts | _address_of(exchange))
+        host = (exchange.header("host") or "").lower()
+        is_known = host in self.hosts and exchange.header("origin") is None
+        check_names(exchange, self.hosts if is_known else self.hosts | _address_of(exchange))
 
     async def person(self, exchange: Exchange) -> Person | None:
         """Who it is that asks, where people have names. Raises Refusal."""
@@ -91,7 +93,7 @@ def check_names(exchange: Exchange, hosts: AbstractSet[str], scheme: str = "http
 
     Raises Refusal.
     """
-    if repeated := sorted(_ONCE & exchange.repeated):
+    if exchange.repeated and (repeated := sorted(_ONCE & exchange.repeated)):
         raise Refusal(400, f"the header `{repeated[0]}` appears more than once")
     if exchange.header("transfer-encoding") and exchange.header("content-length"):
         # Whoever stands in between may read the one, and we the other.

@@ -1,6 +1,7 @@
 """A message posted over HTTP, and the endpoint's answer to it as a response."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 from msgspec import UNSET
@@ -62,13 +63,22 @@ def begin(
 
 
 def start(
-    tasks: TaskSet, answer: Answer, message_id: MessageId, *, modern: bool
+    tasks: TaskSet,
+    answer: Answer,
+    message_id: MessageId,
+    *,
+    modern: bool,
+    then: "Callable[[asyncio.Task[HttpReply]], None] | None" = None,
 ) -> "asyncio.Task[HttpReply]":
-    """Work on an answer; every failure is a reply too."""
-    task = tasks.start(_complete(answer, message_id, modern=modern))
-    # A task that is cancelled before its first step never gets to what it was to await.
-    task.add_done_callback(lambda _: answer.close())
-    return task
+    """Work on an answer; every failure is a reply too. `then` is told of the end."""
+
+    def ended(task: "asyncio.Task[HttpReply]") -> None:
+        # A task that is cancelled before its first step never gets to what it was to await.
+        answer.close()
+        if then is not None:
+            then(task)
+
+    return tasks.start(_complete(answer, message_id, modern=modern), ended)
 
 
 async def _complete(answer: Answer, message_id: MessageId, *, modern: bool) -> HttpReply:

@@ -4,8 +4,10 @@ A connection is not the stream: the client may leave it, and another may take it
 """
 
 import asyncio
+from collections.abc import Callable
 
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.timers import Timers
 from switchboard.surface.http.exchange import Exchange, HttpReply
 from switchboard.surface.http.streams import Stream
 
@@ -30,6 +32,68 @@ class Delivery:
         self._has_begun = False
         self._has_left = False
         self._is_late = False
+        self._done: Callable[[], None] | None = None
+
+    def begin(self, bells: "Timers[Delivery]", done: Callable[[], None]) -> None:
+        """As `run`, but returns at once; `done` is told at the end.
+
+        An answer that comes soon and alone then costs no task and no timer of its own. Only for a
+        plain exchange and a stream that is new.
+        """
+        stream = self._stream
+        stream.carrier = self
+        stream.on_news = self._hear
+        self._done = done
+        wait_s = PRIME_S if self._primes else KEEP_ALIVE_S
+        self._bells = bells[wait_s]
+        self._bells[self] = bells.loop.time() + wait_s
+        self._exchange.promise()
+        self._exchange.when_left(self._lose)
+        if stream.has_ended:
+            self._hear()
+
+    def ring(self) -> None:
+        """It has taken so long that the client has to be shown a sign of life."""
+        self._is_late = True
+        self._stream.tell()
+
+    def _hear(self) -> None:
+        """There is news, for the first time."""
+        stream = self._stream
+        stream.on_news = None
+        self._bells.pop(self, None)
+        if stream.whole is None or not self._is_current:
+            stream.news.set()
+            self._tasks.start(self._go_on())
+        elif stream.has_receipts:
+            # That a client has left is seen a turn later.
+            asyncio.get_running_loop().call_soon(self._reply)
+        else:
+            self._reply()
+
+    def _reply(self) -> None:
+        stream = self._stream
+        assert stream.whole is not None
+        if not self._has_left:
+            if not self._exchange.replied(stream.whole):
+                # It is large, or the client is slow.
+                self._tasks.start(self._go_on())
+                return
+            stream.taken()
+        self._end()
+
+    async def _go_on(self) -> None:
+        try:
+            await self._carry()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        if self._stream.carrier is self:
+            self._stream.carrier = None
+        self._exchange.keep()
+        if self._done is not None:
+            self._done()
 
     async def run(self, *, at_once: bool = False) -> None:
         """Carry until the stream is over, the client leaves, or a newer connection takes over.
@@ -39,24 +103,33 @@ class Delivery:
         stream = self._stream
         if stream.carrier is not None or not stream.is_empty:
             # Whoever carried it before must not wait any longer, and neither must what it left.
+            stream.carrier = self
+            stream.tell()
             stream.news.set()
         stream.carrier = self
-        left = self._tasks.start(self._exchange.until_left())
-        left.add_done_callback(self._leave)
+        left = None
+        if not self._exchange.when_left(self._lose):
+            left = self._tasks.start(self._exchange.until_left())
+            left.add_done_callback(self._leave)
         try:
             if at_once:
                 await self._begin()
-            while self._is_current and not (stream.has_ended and stream.is_empty):
-                await self._pass_on()
-            if not self._has_left:
-                # With the response the watch ends too; to cancel it would cost more than it did.
-                await self._finish()
+            # With the response the watch ends too; to cancel it would cost more than it did.
+            await self._carry()
         except BaseException:
-            left.cancel()
+            if left is not None:
+                left.cancel()
             raise
         finally:
             if stream.carrier is self:
                 stream.carrier = None
+
+    async def _carry(self) -> None:
+        stream = self._stream
+        while self._is_current and not (stream.has_ended and stream.is_empty):
+            await self._pass_on()
+        if not self._has_left:
+            await self._finish()
 
     @property
     def _is_current(self) -> bool:
@@ -64,12 +137,11 @@ class Delivery:
 
     def _leave(self, left: "asyncio.Task[None]") -> None:
         if not left.cancelled():
-            self._has_left = True
-            self._stream.news.set()
+            self._lose()
 
-    def _ring(self) -> None:
-        self._is_late = True
-        self._stream.news.set()
+    def _lose(self) -> None:
+        self._has_left = True
+        self._stream.tell()
 
     async def _pass_on(self) -> None:
         """Wait for news; pass on what there is, or show that the stream is alive."""
@@ -77,7 +149,7 @@ class Delivery:
         # Who can come back to a stream is told its name before the connection can break.
         is_early = self._primes and not self._has_begun
         wait_s = PRIME_S if is_early else KEEP_ALIVE_S
-        timer = asyncio.get_running_loop().call_later(wait_s, self._ring)
+        timer = asyncio.get_running_loop().call_later(wait_s, self.ring)
         try:
             await stream.news.wait()
         finally:

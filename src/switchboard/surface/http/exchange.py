@@ -1,14 +1,20 @@
 """One HTTP request and its response, over ASGI."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from switchboard.core.people import Person
+from switchboard.surface.http.plain.head import CYCLE
 from switchboard.wire.http_headers import JSON_TYPE, SSE_TYPE, media_type
 from switchboard.wire.messages import INVALID_REQUEST, Parts, RpcError, error_parts
 from switchboard.wire.sse import KEEP_ALIVE, event_parts, priming_event
+
+if TYPE_CHECKING:
+    from switchboard.surface.http.plain.cycle import PlainCycle
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -68,6 +74,14 @@ class BodyBudget:
         self.size = 0
 
 
+# Few clients say it in many ways, and each says it with every request.
+@lru_cache(64)
+def _is_accepted(wanted: str, kind: str) -> bool:
+    family = kind.partition("/")[0]
+    offered = {media_type(choice) for choice in wanted.split(",")}
+    return not offered.isdisjoint({kind, f"{family}/*", "*/*"})
+
+
 class Exchange:
     """A request and the way to answer it."""
 
@@ -75,6 +89,9 @@ class Exchange:
         self._receive = receive
         self._send = send
         self._more: Headers = ()
+        # Whether its answer comes after its own task has ended, and who is told of that.
+        self.is_promised = False
+        self.on_kept: Callable[[Exchange], None] | None = None
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.local_address: tuple[str, int | None] | None = scope.get("server")
@@ -84,12 +101,21 @@ class Exchange:
         self.person: Person | None = None
         # What was found out about the connection that this request came by, for those after it.
         self.connection: dict[str, bool] = scope.get("state", {}).get(CONNECTION, {})
+        # Of a plain request, whose head is read already.
+        cycle = self._cycle = cast("PlainCycle | None", scope.get(CYCLE))
+        if cycle is not None:
+            self._headers = cycle.head.headers
+            self.repeated: AbstractSet[str] = cycle.head.repeated
+            # Not where somebody else has a say in what is sent.
+            self._direct = cycle if send == cycle.send else None
+            return
+        self._direct = None
         self._headers: dict[str, str] = {}
-        self.repeated: set[str] = set()
+        repeated = self.repeated = set[str]()
         for raw_name, raw_value in scope["headers"]:
             name = raw_name.decode("latin-1")
             if name in self._headers:
-                self.repeated.add(name)
+                repeated.add(name)
             self._headers[name] = raw_value.decode("latin-1").strip(" \t")
 
     # Request
@@ -106,11 +132,7 @@ class Exchange:
     def accepts(self, kind: str) -> bool:
         """Whether the client takes answers of this media type."""
         wanted = self._headers.get("accept")
-        if wanted is None:
-            return True
-        family = kind.partition("/")[0]
-        offered = {media_type(choice) for choice in wanted.split(",")}
-        return not offered.isdisjoint({kind, f"{family}/*", "*/*"})
+        return wanted is None or _is_accepted(wanted, kind)
 
     @property
     def accepts_events(self) -> bool:
@@ -122,6 +144,11 @@ class Exchange:
         declared = self._headers.get("content-length", "")
         if declared.isdigit() and int(declared) > limit:
             raise Refusal(413, f"the body is larger than {limit} bytes")
+        whole = None if self._cycle is None else self._cycle.whole_body()
+        if whole is not None:
+            if held.size + len(whole) > held.most:
+                raise Refusal(503, "too much is being sent at once; try again", headers=_SOON)
+            return whole
         chunks: list[bytes] = []
         size = 0
         try:
@@ -147,7 +174,44 @@ class Exchange:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
+    def when_left(self, tell: Callable[[], None]) -> bool:
+        """Have somebody told when the client has left before its answer; False if nobody can."""
+        if self._cycle is None:
+            return False
+        self._cycle.when_left(tell)
+        return True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it may be answered by whoever has the answer, after its own task has ended."""
+        return self._direct is not None
+
     # Response
+
+    def promise(self) -> None:
+        """The answer comes later, from somebody else. Only where `is_plain`."""
+        assert self._direct is not None
+        self.is_promised = self._direct.is_promised = True
+
+    def keep(self) -> None:
+        """What was promised is answered, or nobody is there any more."""
+        self.is_promised = False
+        if self.on_kept is not None:
+            self.on_kept(self)
+
+    def replied(self, reply: HttpReply) -> bool:
+        """Whether a whole response could be sent without waiting, as it mostly can."""
+        direct = self._direct
+        if direct is None or not direct.may_reply:
+            return False
+        size = sum(memoryview(part).nbytes for part in reply.parts)
+        if size > _JOIN_BYTES:
+            return False
+        headers = [*reply.headers, (b"content-length", b"%d" % size)]
+        if size:
+            headers.append((b"content-type", reply.media_type.encode()))
+        direct.reply(reply.status, [*headers, *self._more], b"".join(reply.parts))
+        return True
 
     def add_headers(self, headers: Headers) -> None:
         """Have these in the response, whatever it is."""
@@ -155,6 +219,8 @@ class Exchange:
 
     async def reply(self, reply: HttpReply) -> None:
         """Send a whole response."""
+        if self.replied(reply):
+            return
         size = sum(memoryview(part).nbytes for part in reply.parts)
         headers = [*reply.headers, (b"content-length", b"%d" % size)]
         if size:

@@ -1,6 +1,7 @@
 """The handshake era over HTTP: sessions, batches, and a stream for what nobody asked for."""
 
 import asyncio
+from functools import partial
 
 import msgspec
 from msgspec import UNSET
@@ -105,16 +106,17 @@ class HandshakeEra:
         answer = begin(session.endpoint, message, sink, modern=False)
         if isinstance(answer, HttpReply):
             return answer
-        task = start(session.tasks, answer, message_id, modern=False)
-        session.under_way[message_id] = (task, alone)
 
-        def forget(_: object) -> None:
+        def ended(task: "asyncio.Task[HttpReply]") -> None:
             # By now the id may stand for another request.
             if session.under_way.get(message_id, (None,))[0] is task:
                 del session.under_way[message_id]
             session.touch()
+            if alone is not None:
+                session.answered(alone, task)
 
-        task.add_done_callback(forget)
+        task = start(session.tasks, answer, message_id, modern=False, then=ended)
+        session.under_way[message_id] = (task, alone)
         return task
 
     def _take_note(self, session: HttpSession, message: Envelope) -> None:
@@ -160,7 +162,8 @@ class HandshakeEra:
         if not replies:
             await exchange.reply(HttpReply(202))
             return
-        await session.answer(exchange, stream, session.tasks.start(_together(replies)))
+        work = session.tasks.start(_together(replies), partial(session.answered, stream))
+        await session.answer(exchange, stream, work)
 
 
 async def _together(replies: "list[HttpReply | asyncio.Task[HttpReply]]") -> HttpReply:

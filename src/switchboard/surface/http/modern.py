@@ -1,12 +1,15 @@
 """The modern era over HTTP: every POST stands alone, and its headers repeat what it says."""
 
+import asyncio
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.loop.timers import Timers
 from switchboard.core.people import Person
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
@@ -66,6 +69,11 @@ class ModernEra:
         self._tasks = TaskSet()
         self._listening: dict[Endpoint, Stream] = {}
 
+    @cached_property
+    def _bells(self) -> Timers[Delivery]:
+        """Of answers that take long."""
+        return Timers(asyncio.get_running_loop(), Delivery.ring)
+
     async def post(self, exchange: Exchange, body: bytes) -> None:
         """Answer one message."""
         message = read_message(body)
@@ -93,20 +101,27 @@ class ModernEra:
         if isinstance(answer, HttpReply):
             await exchange.reply(answer)
             return
-        work = start(self._tasks, answer, message_id, modern=True)
-        listens = message.method == "subscriptions/listen"
-        if listens:
-            self._listening[endpoint] = stream
+        work = start(self._tasks, answer, message_id, modern=True, then=stream.answer)
         stream.follow(work)
         # In this era a client that leaves has cancelled, says the protocol.
         stream.leaving = "cancelled"
-        try:
-            await Delivery(exchange, stream, self._tasks).run()
-        finally:
+
+        def done() -> None:
             # There is no session in which the client could come back for its answer.
             stream.abandon()
             self._listening.pop(endpoint, None)
             endpoint.close()
+
+        delivery = Delivery(exchange, stream, self._tasks)
+        if message.method == "subscriptions/listen":
+            self._listening[endpoint] = stream
+        elif exchange.is_plain:
+            delivery.begin(self._bells, done)
+            return
+        try:
+            await delivery.run()
+        finally:
+            done()
 
     def changed(self, kind: str, session_id: str) -> None:
         """Tell everyone who listens."""

@@ -8,12 +8,14 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from msgspec import Raw
 
 from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
+from switchboard.core.loop.timers import Timers
 from switchboard.core.people import Person
 from switchboard.core.ports import Events
 from switchboard.surface.endpoint import Endpoint
@@ -67,6 +69,8 @@ class HttpSession:
         # The streams of requests, oldest first, and the ends of those that nobody reads.
         self._streams: dict[str, Stream] = {}
         self._ends: dict[str, asyncio.TimerHandle] = {}
+        # Of answers that take long.
+        self._bells = Timers(asyncio.get_running_loop(), Delivery.ring)
         self._is_closed = False
 
     @property
@@ -136,14 +140,25 @@ class HttpSession:
     async def answer(
         self, exchange: Exchange, stream: Stream, work: "asyncio.Task[HttpReply]"
     ) -> None:
-        """Deliver what the work comes to."""
+        """Deliver what the work comes to, here or, of a plain request, later.
+
+        Whoever started it says `answered` at its end.
+        """
         stream.follow(work)
-        work.add_done_callback(lambda _: self._make_room())
         self._streams[stream.key] = stream
+        delivery = Delivery(exchange, stream, self.tasks, primes=stream.has_ids)
+        if exchange.is_plain:
+            delivery.begin(self._bells, partial(self._leave, stream))
+            return
         try:
-            await Delivery(exchange, stream, self.tasks, primes=stream.has_ids).run()
+            await delivery.run()
         finally:
             self._leave(stream)
+
+    def answered(self, stream: Stream, work: "asyncio.Task[HttpReply]") -> None:
+        """The work has ended."""
+        stream.answer(work)
+        self._make_room()
 
     async def listen(self, exchange: Exchange) -> None:
         """Be the client's one stream until it leaves. A newer one takes the place of an older."""
@@ -184,6 +199,8 @@ class HttpSession:
 
     def _make_room(self) -> None:
         """Bound what waits for a client to come back; the answer that came last is kept."""
+        if not self._ends:
+            return
         left = [self._streams[key] for key in self._ends if self._streams[key].has_ended]
         count, held = len(left), sum(stream.held_bytes for stream in left)
         for stream in left[:-1]:

@@ -84,6 +84,8 @@ class Stream:
         # The answer, as long as it can still be a response of its own.
         self.whole: HttpReply | None = None
         self.is_answered = False
+        # Who is told that there is something to send or that it is over, else who waits for it.
+        self.on_news: Callable[[], None] | None = None
         self.news = asyncio.Event()
         self._taken = asyncio.Event()
         # Whoever carries the messages now; a newer connection takes the place of an older.
@@ -148,11 +150,11 @@ class Stream:
     # The end
 
     def follow(self, work: "asyncio.Task[HttpReply]") -> None:
-        """End with what the work comes to."""
+        """End with what the work comes to: `answer` is told of its end."""
         self._work = work
-        work.add_done_callback(self._answer)
 
-    def _answer(self, work: "asyncio.Task[HttpReply]") -> None:
+    def answer(self, work: "asyncio.Task[HttpReply]") -> None:
+        """What it was to follow has ended."""
         if self._work is not work:
             return
         failed = work.cancelled() or work.exception() is not None
@@ -174,8 +176,8 @@ class Stream:
             else:
                 self.whole = reply
         self.has_ended = True
-        self.news.set()
         self._taken.set()
+        self.tell()
 
     def _note_answer(self) -> None:
         # One that goes on was answered with a question.
@@ -207,6 +209,13 @@ class Stream:
         self.end()
 
     # What a connection carries
+
+    def tell(self) -> None:
+        """There is news for whoever carries it."""
+        if self.on_news is None:
+            self.news.set()
+        else:
+            self.on_news()
 
     @property
     def is_empty(self) -> bool:
@@ -274,7 +283,7 @@ class Stream:
         while self._is_full and (index := self._least()) is not None:
             self._waiting_bytes -= self._waiting[index].size
             del self._waiting[index]
-        self.news.set()
+        self.tell()
 
     @property
     def _is_full(self) -> bool:

@@ -52,6 +52,7 @@ _ALIVE, _READY = "/healthz", "/readyz"
 _HEALTH = frozenset({_ALIVE, _READY})
 # Where RFC 9728 has us describe ourselves: for our path, and for the host as a whole.
 _ABOUT_US = frozenset({"/.well-known/oauth-protected-resource" + each for each in ("", PATH)})
+_ID_BYTES, _AT_ONCE = 5, 64
 
 
 class HttpSurface:
@@ -92,6 +93,7 @@ class HttpSurface:
         # What is being answered, and of that what follows news and has no end of its own.
         self._open: set[Exchange] = set()
         self._following: set[Exchange] = set()
+        self._ids: list[str] = []
         self.unfinished = BodyBudget()
         # Otherwise no other server has the same, nor this one when it is started again.
         key = entrance_key or os.urandom(16)
@@ -112,8 +114,14 @@ class HttpSurface:
         except ClientLeft:
             return
         finally:
-            self._open.discard(exchange)
-            self._following.discard(exchange)
+            if exchange.is_promised:
+                exchange.on_kept = self._forget
+            else:
+                self._forget(exchange)
+
+    def _forget(self, exchange: Exchange) -> None:
+        self._open.discard(exchange)
+        self._following.discard(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
         if self._control is not None and exchange.path.startswith(CONTROL_PATH):
@@ -204,9 +212,16 @@ class HttpSurface:
             raise Refusal(405, "this method is not offered", headers=((b"allow", b"GET"),))
         await exchange.reply(HttpReply(200, (door.document,)))
 
+    def _next_id(self) -> str:
+        # Many at once: the modern era needs one with each request.
+        if not self._ids:
+            drawn = os.urandom(_ID_BYTES * _AT_ONCE)
+            self._ids = [drawn[at : at + _ID_BYTES].hex() for at in range(0, len(drawn), _ID_BYTES)]
+        return self._ids.pop()
+
     def _endpoint(self, sink: Sink, address: str, person: Person | None) -> Endpoint:
         session = Session(
-            id=os.urandom(5).hex(),
+            id=self._next_id(),
             via="http",
             workspace=self._workspace,
             started_at=time.time(),

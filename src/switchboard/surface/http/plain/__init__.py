@@ -1,0 +1,1 @@
+"""Requests that say nothing unusual, read and answered without a general parser."""
