@@ -8,8 +8,8 @@ NODE_HOME := tests/node
 # Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
 SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain,
-# hosts a real terminal.
-APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
+# hosts a real terminal. systemd checks the units of `deploy`.
+APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light systemd redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
 # One test in five is measured there, which reaches less than all of them.
