@@ -6,6 +6,7 @@ tell it which processes are ours (`+PID BEGAN`, or `*PID BEGAN` for a keeper) an
 marks whoever has it as ours. `!LABEL NOTE` is a container with a label of ours, `~LABEL` one that
 is gone. End of file means that we died: it asks every family that is left to end, then makes it,
 and has the containers removed. A keeper ends its own by itself, and is only made to if it does not.
+After `?SECONDS` it makes all of them end, too, when nothing was said for so long; `.` says nothing.
 `reaper_client` is our side.
 """
 
@@ -27,6 +28,7 @@ _STEP_S = 0.02
 # How often it looks. A look may take one part in fifty of its time, however many processes run.
 _LOOK_S = 0.5
 _REST = 50
+_LONG_S = 3600.0
 
 
 class FamilyWatch:
@@ -44,30 +46,50 @@ class FamilyWatch:
         # Who was nobody of ours at the last look, and who at the last two.
         self._others: frozenset[int] = frozenset()
         self._strangers: frozenset[int] = frozenset()
+        # How long the other side may say nothing, if that matters, and when it last did not.
+        self._silence_s = 0.0
+        self._heard_at = monotonic()
 
     def follow(self) -> None:
-        """Listen and look until the other side is gone."""
+        """Listen and look until the other side is gone, or silent for too long."""
         told = poll()
         told.register(self._stream, POLLIN)
         next_look = 0.0
         while True:
-            left_s = max(0.0, next_look - monotonic())
-            if told.poll(left_s * 1000 if self._families else None):
+            left_s = max(0.0, next_look - monotonic()) if self._families else _LONG_S
+            if self._silence_s:
+                left_s = min(left_s, max(0.0, self._silent_until - monotonic()))
+            if told.poll(left_s * 1000):
                 data = os.read(self._stream, 65536)
                 if not data:
                     return
+                self._heard_at = monotonic()
                 self._take(data)
+            elif self._silence_s and monotonic() >= self._silent_until:
+                # Others may be about to do what these do: there is no time for grace.
+                for family in self._families.values():
+                    family.kill()
+                return
             began = monotonic()
             if self._families and began >= next_look:
                 self._look()
                 took_s = monotonic() - began
                 next_look = began + max(_LOOK_S, took_s * _REST)
 
+    @property
+    def _silent_until(self) -> float:
+        return self._heard_at + self._silence_s
+
     def _take(self, data: bytes) -> None:
         *lines, self._pending = (self._pending + data).split(b"\n")
         for line in lines:
             if line[:1] == b"=":
                 self._mark = b"\0" + line[1:] + b"\0"
+                continue
+            if line[:1] == b"?":
+                self._silence_s = float(line[1:])
+                continue
+            if line[:1] == b".":
                 continue
             if line[:1] == b"!":
                 label, _, note = line[1:].partition(b" ")

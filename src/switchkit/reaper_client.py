@@ -35,6 +35,8 @@ class Reaper:
         # Keepers that are started from now on end their own when `pulse` is not called for so many
         # seconds; 0: they live as long as we do, stopped or not.
         self.silence_s = 0.0
+        # Whether everything that is guarded ends then, not only what keepers keep.
+        self.ends_in_silence = False
         self._lifelines: dict[int, FileIO] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._replacements = 0
@@ -65,6 +67,8 @@ class Reaper:
             if self.silence_s and not lifeline.closed:
                 with contextlib.suppress(OSError):
                     os.write(lifeline.fileno(), b".")
+        if self.ends_in_silence and self._process is not None:
+            _written(self._process, ".\n")
 
     def guard_containers(self, owner: str, written: str) -> None:
         """From now on no container with this label outlives us. Raises OSError.
@@ -101,6 +105,8 @@ class Reaper:
             start_new_session=True,
         )
         _written(process, "=" + "=".join(self.mark) + "\n")
+        if self.ends_in_silence:
+            _written(process, f"?{self.silence_s:g}\n")
         _written(process, "".join((*self._guarded.values(), *self._containers.values())))
         # Where its end cannot be watched it is noticed when there is something to tell it.
         with contextlib.suppress(OSError, RuntimeError, Unknown):

@@ -388,6 +388,10 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "only the daemon itself needs it",
     ("cli/verbs/serving/daemon.py", "switchboard.daemon.main.run_daemon"): "as above",
     ("children/pool.py", "switchboard.children.http.remote.open_remote"): "few are remote",
+    (
+        "children/sharing/singletons.py",
+        "switchboard.children.http.forwarded.open_forwarded",
+    ): "few have such servers",
     **{
         (
             "cli/verbs/serving/serve.py",

@@ -30,7 +30,7 @@ from switchboard.core.events import ChildSetApart
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
-from switchboard.wire.messages import encode
+from switchboard.wire.messages import MessageId, encode
 
 Result = Coroutine[Any, Any, Raw]
 
@@ -56,6 +56,8 @@ class Child:
         self._tasks = TaskSet()
         self._requests = ServerRequests(entry.name)
         audience = self._requests.audience
+        self.is_single = entry.scope == "singleton"
+        self._requests.may_be_set_apart = not self.is_single
         self._events = events
         self.is_own = is_own
         # Whether it asks without saying whom: then a session has a child of its own, but for the
@@ -162,7 +164,7 @@ class Child:
 
     def _set_apart(self, method: str, session_id: str) -> None:
         self.kept_for = session_id
-        if not self.is_set_apart and not self.is_own:
+        if not self.is_set_apart and not self.is_own and not self.is_single:
             self.is_set_apart = True
             self._events.emit(ChildSetApart(child=self.entry.label, method=method))
 
@@ -229,6 +231,11 @@ class Child:
     def is_modern(self) -> bool:
         """Whether its results carry what the modern era wants of them."""
         return bool(self.connection.greeting.meta)
+
+    def holder_of(self, message_id: MessageId) -> str:
+        """Whom a request of ours is for; empty where it is for nobody in particular."""
+        channel = self._requests.audience.channels.get(message_id)
+        return channel.holder if channel is not None else ""
 
     async def drain(self) -> None:
         """End it for good as soon as nobody waits for it."""

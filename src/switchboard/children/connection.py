@@ -16,7 +16,7 @@ from switchboard.children.greeting import Greeting, NotModern, client_capabiliti
 from switchboard.children.inbound.handler import InboundHandler, LastProcess
 from switchboard.children.inbound.unreadable_answers import Nonsense
 from switchboard.children.link import Link, OpenLink
-from switchboard.children.reaching.back_off import SHORT_WAIT_S, BackOffs
+from switchboard.children.reaching.back_off import ELSEWHERE, SHORT_WAIT_S, BackOffs
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.interruption import Interruption
 from switchboard.children.reaching.recovery import Recovery, reach
@@ -209,7 +209,7 @@ class Connection:
             link, greeting = await self._open_with_patience()
         except Fault as fault:
             # After a login the same call works at once.
-            if fault.code is not FaultCode.UNAUTHENTICATED:
+            if fault.code is not FaultCode.UNAUTHENTICATED and fault.reason != ELSEWHERE:
                 self.back_offs.start_failed()
             self.last_fault = fault
             self._is_down = True
@@ -217,8 +217,7 @@ class Connection:
                 ChildFailed(child=self.entry.label, reason=fault.reason, message=fault.message)
             )
             raise
-        self.link, self.greeting = link, greeting
-        self._was_reached = True
+        self.link, self.greeting, self._was_reached = link, greeting, True
         if self._is_down:  # Whatever kept it from being reached is over.
             self._is_down, self.last_fault = False, None
         now = self.started_at = self.last_used = self._loop.time()
@@ -251,6 +250,7 @@ class Connection:
         self.stage.greet()
         try:
             ours = client_capabilities(self.client, self.entry.scope, is_own=self._is_own)
+            mode = getattr(link, "protocol", mode)
             greeting = await greet_opened(link, mode, ours, within_s=self.limits.rpc_s)
         except TimeoutError:
             mute = await fault_from_silence(self.entry, link, self._stray, self.limits.rpc_s)

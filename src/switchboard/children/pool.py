@@ -6,11 +6,8 @@ from pools that those boards share.
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-
-import msgspec
 
 from switchboard.children.accounts.account_children import AccountChildren
 from switchboard.children.accounts.acting_for import account_of
@@ -25,7 +22,9 @@ from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.schema import ServerEntry, as_a_process, by_account
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
+from switchboard.children.sharing.all_folders import of_all_folders
 from switchboard.children.sharing.elsewhere import Elsewhere
+from switchboard.children.sharing.singletons import Singletons, open_single
 from switchboard.children.sharing.sources import ChildSource, OwnChildren, SharedChild
 from switchboard.children.starting.sandboxes import NoSandboxes, Sandboxes
 from switchboard.children.starting.start_folder import make_own_folder
@@ -39,7 +38,6 @@ from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.stderr_log import StderrLog
 from switchboard.wire.messages import encode
-from switchkit.commands import lies_in, search_path
 from switchkit.reaper_client import Reaper
 
 
@@ -89,6 +87,9 @@ class ChildPool:
         self._children: dict[tuple[bytes, str], Child] = {}
         self._tasks = TaskSet()
         self._elsewhere: Elsewhere | None = None
+        # Who runs servers of which a team has one; nothing where there is no team.
+        self.singletons: Singletons | None = None
+        self._ending: dict[str, asyncio.Task[None]] = {}
         # Told what kind of listing changed, and for which session; an empty id means all of them.
         self.on_changed: set[Callable[[str, str], None]] = set()
 
@@ -111,7 +112,7 @@ class ChildPool:
         # What a workspace wrote stays in it: trust in it says nothing of other folders.
         if entry.scope == "user" and shared is not None and not entry.fingerprint:
             home = self._environ.get("HOME") or "/"
-            entry = _of_all_folders(entry, home, self._environ)
+            entry = of_all_folders(entry, home, self._environ)
         pool = shared(entry) if shared is not None else self
         return SharedChild(self, pool, _key(entry, limits), entry, limits)
 
@@ -136,7 +137,7 @@ class ChildPool:
             )
             child.listings.on_changed = lambda kind: self._announce(kind, session_id, entry)
             self._children[(key, session_id)] = child
-            if self._elsewhere is not None and not session_id:
+            if self._elsewhere is not None and not session_id and not child.is_single:
                 child.be_one_of_many(self._elsewhere)
         return child
 
@@ -149,7 +150,7 @@ class ChildPool:
         """Others have the same servers, and want to know what ours say."""
         self._elsewhere = elsewhere
         for session_id, child in self.by_session():
-            if not session_id:
+            if not session_id and not child.is_single:
                 child.be_one_of_many(elsewhere)
 
     def _announce(self, kind: str, session_id: str, entry: ServerEntry) -> None:
@@ -178,7 +179,11 @@ class ChildPool:
         for key, child in tuple(self._children.items()):
             if id(child) not in kept:
                 del self._children[key]
-                self._tasks.start(child.drain())
+                if not self._is_team_wide(child.entry):
+                    self._tasks.start(child.drain())
+                else:
+                    # Another of its name may not start before.
+                    self._ending[child.entry.label] = self._tasks.start(child.aclose())
 
     def children_by_key(self, key: bytes) -> Iterator[Child]:
         """The children of one entry, whoever they belong to."""
@@ -206,6 +211,8 @@ class ChildPool:
         await close_all(child.connection.stop(why) for child in self if child.entry is entry)
 
     async def _open(self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float) -> Link:
+        if self._is_team_wide(entry):
+            return await self._open_single(entry, make_peer, timeout_s=timeout_s)
         if not entry.follow:
             return await self._open_watched(entry, make_peer, timeout_s=timeout_s)
         standing = await self.tree_guard.enter(entry)
@@ -217,6 +224,29 @@ class ChildPool:
         if isinstance(link, StdioLink):
             link.standing = standing
         return link
+
+    def _is_team_wide(self, entry: ServerEntry) -> bool:
+        is_single = entry.scope == "singleton" and entry.transport == "stdio"
+        return is_single and self.singletons is not None
+
+    async def _open_single(
+        self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float
+    ) -> Link:
+        singletons = self.singletons
+        assert singletons is not None, "there is a team"
+        label = entry.label
+        for child in self:
+            if child.entry.label == label and child.entry is not entry:
+                await child.connection.stop("its entry was changed")
+        if (ending := self._ending.pop(label, None)) is not None:
+            await asyncio.wait({ending})
+        [child] = [child for child in self if child.entry is entry]
+        return await open_single(
+            *(singletons, entry, make_peer, self._open_watched),
+            book=self.book,
+            holder_of=child.holder_of,
+            timeout_s=timeout_s,
+        )
 
     async def _open_watched(
         self, entry: ServerEntry, make_peer: MakePeer, *, timeout_s: float
@@ -258,7 +288,11 @@ class ChildPool:
                     cwd=cwd,
                     env=env,
                     secrets=secrets if secrets.can_change else None,
-                    reaper=self._reaper,
+                    reaper=(
+                        self._reaper
+                        if self.singletons is None or not self._is_team_wide(entry)
+                        else self.singletons.reaper
+                    ),
                     wrap=self.sandboxes(entry),
                     book=self.book,
                     way_out=way_out,
@@ -330,22 +364,6 @@ class ChildPool:
             await self._tasks.aclose()
             if self._tree_guard is not None:
                 await self._tree_guard.aclose()
-
-
-def _of_all_folders(entry: ServerEntry, home: str, environ: Mapping[str, str]) -> ServerEntry:
-    """The entry for whoever shares it: it starts in the home of the user, and knows no workspace.
-
-    Where the search path leads into one, or the home is one, it is nobody else's.
-    """
-    apart = entry.apart_from
-    folders = search_path(entry.env.get("PATH") or environ.get("PATH") or "").split(os.pathsep)
-    is_led = bool(apart) and any(lies_in(each, apart) for each in folders)
-    return msgspec.structs.replace(
-        entry,
-        cwd=home,
-        neutral=entry.neutral and (entry.start_in == "neutral" or not apart),
-        apart_from=apart if is_led else "",
-    )
 
 
 def _may_log_in(entry: ServerEntry) -> bool:

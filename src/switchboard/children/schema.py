@@ -11,8 +11,9 @@ from switchboard.core.origins import Origin
 Transport = Literal["stdio", "http", "sse"]
 Framing = Literal["auto", "newline", "content-length"]
 Protocol = Literal["auto", "handshake", "modern"]
-# Who shares a running child: nobody, every session of a workspace, or every session of a user.
-Sharing = Literal["session", "workspace", "user"]
+# Who shares a running child: nobody, every session of a workspace, or every session of a user. A
+# `singleton` is one of a workspace for all gateways of a team together.
+Sharing = Literal["session", "workspace", "user", "singleton"]
 # With whom: sessions that would start it with the same environment, or all of its scope.
 Likeness = Literal["strict", "loose"]
 # What keeps the process in bounds; `none` is today's way of servers, which nothing confines.

@@ -77,7 +77,9 @@ class Presence:
         self._beat_s = beat_s or lease_s / _BEATS
         self._lease_s = lease_s
         self._fence_s = fence * lease_s
-        self._on_beat = on_beat
+        self.on_beat = on_beat
+        # Called on the thread, too, before it comes back after others could take it for gone.
+        self.on_gap: Callable[[], None] = lambda: None
         self._has_lapsed = threading.Event()
         self._is_leaving = threading.Event()
         self._beats: PostgresDatabase | None = None
@@ -206,7 +208,13 @@ class Presence:
             if not changed:
                 self._has_lapsed.set()
                 raise unknown_members("its lease has ended")
-        else:
+        elif not self._beat_at or not self._beats.change(
+            "UPDATE members SET beat_at = now() WHERE id = ?"
+            " AND beat_at > now() - make_interval(secs => ?)",
+            *(self.id, self._lease_s),
+        ):
+            if self._beat_at:
+                self.on_gap()
             self._beats.change(
                 "INSERT INTO members (id, role, host, tag, address, version)"
                 " VALUES (?, ?, ?, ?, ?, ?)"
@@ -216,7 +224,7 @@ class Presence:
         # From when it was said: it may have been stopped before it heard the answer.
         self._beat_at = asked
         if time.monotonic() - asked < _FRESH * self._lease_s and not self.is_lapsed:
-            self._on_beat()
+            self.on_beat()
         # Nobody asks for those any more.
         self._beats.change(
             "DELETE FROM members WHERE beat_at < now() - make_interval(secs => ?)",

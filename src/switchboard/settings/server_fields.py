@@ -186,8 +186,9 @@ SERVER = Section(
             "How a stdio server separates messages; `auto` finds out.")), files=_SUITE),
         Field("protocol", Text(choices=("auto", "handshake", "modern"), about=(
             "How to greet the server; `auto` finds out.")), files=_SUITE),
-        Field("scope", Text(choices=("session", "workspace", "user"), about=(
-            "Who shares the running server: one session, all of a workspace, or all of a user.")),
+        Field("scope", Text(choices=("session", "workspace", "user", "singleton"), about=(
+            "Who shares the running server: one session, all of a workspace, or all of a user. Each"
+            " gateway of a team has its own, but of a `singleton` there is one for all of them.")),
             files=_SUITE, bound="value"),
         Field("share", Text(choices=("strict", "loose"), about=(
             "With whom: sessions whose environment is the same as far as it could see, or, `loose`,"

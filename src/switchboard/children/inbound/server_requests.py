@@ -91,6 +91,8 @@ class ServerRequests:
         # The questions that wait for an answer, each with the channels that it may be meant for.
         self._open: dict[asyncio.Task[Mapping[str, Raw]], Sequence[Channel]] = {}
         # Told that it asks without saying whom, and for which session that can only be, if any.
+        # Not where there must be one alone.
+        self.may_be_set_apart = True
         self.on_question: Callable[[str, str], None] = lambda _, __: None
         self.on_changed: Callable[[str], None] = lambda _: None
         self.on_updated: Callable[[str], None] = lambda _: None
@@ -123,7 +125,7 @@ class ServerRequests:
         channel = self.audience.alone() if is_unclear else self._channel()
         if is_unclear and self.audience.under_way():
             self.on_question(method, channel.session_id if channel is not None else "")
-            if channel is None:
+            if channel is None and self.may_be_set_apart:
                 raise RpcError(METHOD_NOT_FOUND, _APART.format(method))
         if channel is None:
             raise RpcError(METHOD_NOT_FOUND, _NOBODY.format(method))

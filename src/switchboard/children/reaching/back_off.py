@@ -10,6 +10,8 @@ _FIRST_S = 0.5
 _LONGEST_S = 30.0
 # A child that lived this long, or a session that did no harm for so long, has a fresh start.
 _STEADY_S = 10.0
+# The reason of a fault that says nothing of the server itself: another gateway is to run it.
+ELSEWHERE = "singleton-elsewhere"
 # A wait this short is not worth an error.
 SHORT_WAIT_S = 1.0
 # Of so many sessions it is known at once that their calls end the child.

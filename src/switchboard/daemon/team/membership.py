@@ -21,6 +21,7 @@ from switchboard.postgres.agreed_lease import AGREED, agreed_lease
 from switchboard.postgres.followed import FOLLOWED, FollowedTable
 from switchboard.postgres.presence import PRESENCE, Presence
 from switchboard.postgres.schema import prepare
+from switchboard.postgres.singleton_lease import SINGLETONS, SingletonLease
 from switchboard.receipts.postgres_results import RESULTS, PostgresResults
 from switchboard.runs.limits import PRIORITY
 from switchboard.runs.run import RunSpec
@@ -36,7 +37,19 @@ from switchkit.files import NotPrivate, open_private
 from switchkit.reaper_client import Reaper
 
 # Everything that a database of a team holds.
-PARTS = (PRESENCE, AGREED, APPROVALS, AUDIT, RUNS, QUEUE, VAULT, LOGINS, RESULTS, FOLLOWED)
+PARTS = (
+    PRESENCE,
+    AGREED,
+    APPROVALS,
+    AUDIT,
+    RUNS,
+    QUEUE,
+    VAULT,
+    LOGINS,
+    RESULTS,
+    FOLLOWED,
+    SINGLETONS,
+)
 KEY_VARIABLE = "SWITCHBOARD_TEAM_KEY"
 KEY_FILE_VARIABLE = "SWITCHBOARD_TEAM_KEY_FILE"
 # Without a word to the database for so long, another gateway is the better one.
@@ -128,6 +141,10 @@ class Team:
     def followed(self) -> FollowedTable:
         """The resources that clients follow at its gateways, for one who closes it."""
         return FollowedTable(self.address, self.presence.id, lease_s=self.lease_s)
+
+    def singletons(self) -> SingletonLease:
+        """Who runs servers of which there is one, for one who closes it."""
+        return SingletonLease(self.address, self.presence.id, lease_s=self.lease_s)
 
     @property
     def entrance_key(self) -> bytes:

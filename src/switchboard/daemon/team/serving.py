@@ -12,6 +12,8 @@ from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.doors import open_door
 from switchboard.daemon.team.draining import drained
 from switchboard.daemon.team.membership import Team, team_keys
+from switchboard.daemon.team.singleton_routes import SingletonRoutes
+from switchboard.daemon.team.singletons import running_singletons
 from switchboard.daemon.team.team_news import sharing_news
 from switchboard.postgres.address import read_address
 from switchboard.postgres.agreed_lease import VARIABLE as LEASE_VARIABLE
@@ -77,7 +79,8 @@ async def serve_team(
     try:
         async with (
             serving(settings, environ, load, team=team) as runtime,
-            sharing_news(team, runtime),
+            running_singletons(team, runtime) as singletons,
+            sharing_news(team, runtime, singletons),
             showing_metrics(place, team, runtime),
             serve_socket(
                 runtime,
@@ -86,6 +89,7 @@ async def serve_team(
                 is_pinned=is_pinned,
                 relay=Relay(team),
                 entrance_key=team.entrance_key,
+                singletons=SingletonRoutes(team, runtime, singletons),
             ) as surface,
         ):
             if ready is not None:

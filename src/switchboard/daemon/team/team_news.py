@@ -15,6 +15,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.team.membership import Team
+from switchboard.daemon.team.singletons import TeamSingletons
 from switchboard.postgres.broadcast import Broadcast, News
 from switchboard.postgres.followed import Resource
 
@@ -31,8 +32,9 @@ _RETRY_S = 0.5
 class TeamNews:
     """One gateway among the others, as the `Elsewhere` of its children. Belongs to its loop."""
 
-    def __init__(self, team: Team, runtime: Runtime) -> None:
+    def __init__(self, team: Team, runtime: Runtime, singletons: TeamSingletons) -> None:
         self._runtime = runtime
+        self._singletons = singletons
         self._loop = asyncio.get_running_loop()
         self._tasks = TaskSet()
         self._table = team.followed()
@@ -79,6 +81,11 @@ class TeamNews:
     # As `children.sharing.elsewhere.Elsewhere`
 
     def changed(self, server: str, feature: str, /) -> None:
+        if self._singletons.child(server) is not None:
+            if not self._singletons.is_held(server):
+                # Whoever runs it tells.
+                return
+            self._singletons.changed(server, feature)
         self._tell(feature, server)
 
     def updated(self, server: str, uri: str, /) -> None:
@@ -186,9 +193,11 @@ class TeamNews:
 
 
 @asynccontextmanager
-async def sharing_news(team: Team, runtime: Runtime) -> AsyncGenerator[TeamNews]:
+async def sharing_news(
+    team: Team, runtime: Runtime, singletons: TeamSingletons
+) -> AsyncGenerator[TeamNews]:
     """Tell and hear for as long as the block runs. Raises a fault."""
-    news = TeamNews(team, runtime)
+    news = TeamNews(team, runtime, singletons)
     try:
         await news.open()
         yield news

@@ -23,8 +23,9 @@ def judge_follow(fields: Mapping[str, Any], transport: str, say: Say) -> None:
 
 def standing_fault(scope: object, features: object) -> tuple[str, str] | None:
     """The key, if any, by which a server stands in no worktree, and why."""
-    if scope == "user":
-        return "scope", "`scope` must not be `user` beside `follow`: one process is in one worktree"
+    if scope in {"user", "singleton"}:
+        words = f"`scope` must not be `{scope}` beside `follow`: one process is in one worktree"
+        return "scope", words
     if features:
         return (
             "sandbox_features",

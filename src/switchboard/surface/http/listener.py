@@ -12,6 +12,8 @@ from switchkit.platform.ports import bind_alone
 PATH = "/mcp"
 # What begins like this belongs to the daemon itself.
 CONTROL_PATH = "/control/"
+# Where gateways of a team forward what another one runs.
+SINGLETONS_PATH = "/singletons/"
 _BACKLOG = 128
 
 

@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
@@ -26,7 +26,7 @@ from switchboard.surface.http.exchange import (
     closing,
 )
 from switchboard.surface.http.handshake import HandshakeEra
-from switchboard.surface.http.listener import CONTROL_PATH, PATH
+from switchboard.surface.http.listener import CONTROL_PATH, PATH, SINGLETONS_PATH
 from switchboard.surface.http.modern import ModernEra, claims_modern, state_in
 from switchboard.surface.http.sessions import IDLE_S, HttpSessions
 from switchboard.surface.sink import Sink
@@ -55,6 +55,18 @@ _ABOUT_US = frozenset({"/.well-known/oauth-protected-resource" + each for each i
 _ID_BYTES, _AT_ONCE = 5, 64
 
 
+class Routes(Protocol):
+    """More that is served, behind a check of its own."""
+
+    async def serve(self, exchange: Exchange, /) -> None:
+        """Answer one request. Raises Refusal."""
+        ...
+
+    async def aclose(self) -> None:
+        """Take nothing new in, and end what is under way and every stream."""
+        ...
+
+
 class HttpSurface:
     """An ASGI application that serves the board."""
 
@@ -74,12 +86,15 @@ class HttpSurface:
         # The way to other gateways of a team, and what makes the same of a client on all of them.
         relay: "Relay | None" = None,
         entrance_key: bytes = b"",
+        # What other gateways forward.
+        singletons: "Routes | None" = None,
     ) -> None:
+        given = ((CONTROL_PATH, control), (SINGLETONS_PATH, singletons))
+        self._routes = [(path, routes) for path, routes in given if routes is not None]
         self._relay = relay
         prefix = "" if relay is None else f"{relay.gateways.tag}-"
         self._boards = boards
         self._access = access
-        self._control = control
         self._workspace = workspace
         self._depth = depth
         self._is_pinned = is_pinned
@@ -124,22 +139,17 @@ class HttpSurface:
         self._following.discard(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:
-        if self._control is not None and exchange.path.startswith(CONTROL_PATH):
-            await self._control.serve(exchange)
-            return
+        for path, routes in self._routes:
+            if exchange.path.startswith(path):
+                await routes.serve(exchange)
+                return
         if self._relay is not None and exchange.path in _HEALTH:
             await self._tell_health(exchange, self._relay)
             return
         if self._access.door is not None and exchange.path in _ABOUT_US:
             await self._tell_about_us(exchange, self._access.door)
             return
-        exchange.person = await self._access.person(exchange)
-        if exchange.path != PATH:
-            raise Refusal(404, f"there is nothing here but `{PATH}`")
-        if self._is_closing:
-            raise closing()
-        if self._relay is not None:
-            self._believe(exchange, self._relay)
+        await self._let_in(exchange)
         version = exchange.header(PROTOCOL_VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if exchange.method == "POST":
@@ -152,6 +162,16 @@ class HttpSurface:
         else:
             allowed = b"POST" if modern else b"GET, POST, DELETE"
             raise Refusal(405, "this method is not offered", headers=((b"allow", allowed),))
+
+    async def _let_in(self, exchange: Exchange) -> None:
+        """Find out whose request it is. Raises Refusal."""
+        exchange.person = await self._access.person(exchange)
+        if exchange.path != PATH:
+            raise Refusal(404, f"there is nothing here but `{PATH}`")
+        if self._is_closing:
+            raise closing()
+        if self._relay is not None:
+            self._believe(exchange, self._relay)
 
     async def _post(self, exchange: Exchange, *, modern: bool) -> None:
         if media_type(exchange.header("content-type") or "") != JSON_TYPE:
@@ -288,8 +308,8 @@ class HttpSurface:
     async def aclose(self) -> None:
         """Take nothing new in, and end what is under way and every stream."""
         self._is_closing = True
-        if self._control is not None:
-            await self._control.aclose()
+        for _, routes in self._routes:
+            await routes.aclose()
         if self._relay is not None:
             await self._relay.aclose()
         await self._modern.aclose()
