@@ -136,6 +136,7 @@ async def town(
     more: str = "",
     groups: Mapping[str, Iterable[str]] = {},
     gateways: int = 2,
+    agents: Iterable[str] = (),
 ) -> AsyncGenerator[Town]:
     """Run all of it. `people` are more keys of the section, `more` is more of the file."""
     key = SigningKey()
@@ -155,6 +156,10 @@ async def town(
         lines = [f"{name} = {json.dumps(value)}" for name, value in section.items()]
         text = "\n".join(["enable_mcp_server_surface = true", "[people]", *lines, more])
         gate.workspace.config_toml(text, scope="home")
+        for name in agents:
+            file = gate.workspace.home / "agents" / f"{name}.toml"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f'name = "{name}"\nengine = "codex"\n', "utf-8")
         running = [
             await then.enter_async_context(gateway(gate, address, port=port)) for port in ports
         ]

@@ -21,6 +21,7 @@ from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.calls.launches import Launch
 from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.people import key_of
 from switchboard.core.ports import Next
 from switchboard.core.questions import BY_CLIENT, USED, Answer, Approval, Asker, Risk
 
@@ -186,7 +187,7 @@ class ApprovalGate:
         digest = self._requests.trust_digest(call, launch)
         if self._trust.holds(call.session, subject_of(launch), digest):
             approval = Approval(id="", digest=digest, mode="session", channel="trust")
-        elif rule := await self._rules.find(launch):
+        elif rule := await self._rules.find(launch, key_of(call.session.person)):
             approval = Approval(id=rule, digest=digest, mode="always", channel="rule")
         else:
             return None
@@ -201,7 +202,7 @@ class ApprovalGate:
             digest = self._requests.trust_digest(call, launch)
             self._trust.grant(call.session, subject_of(launch), digest)
         if answer.extent == "always" and "always" in question.offers:
-            await self._rules.add(launch, answer)
+            await self._rules.add(launch, answer, key_of(call.session.person))
 
     def _asker(self, call: Call, risk: Risk) -> Asker:
         asker = call.asker if self._channel != "none" else None

@@ -27,6 +27,7 @@ from switchboard.approvals.wording.sources import sources_of
 from switchboard.core.calls.call import Call
 from switchboard.core.calls.launches import Launch, Wish
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.people import key_of
 from switchboard.core.principal import Principal, this_user
 from switchboard.core.privacy.cleaning import blanks_counted, cleaned, cleaned_line, written_out
 from switchboard.core.privacy.redaction import redacted_arguments, redacted_text
@@ -134,6 +135,8 @@ class ApprovalRequests:
             digest=bound.digest,
             session_id=bound_session(session),
             entrance=session.entrance,
+            person=key_of(session.person),
+            groups=tuple(sorted(session.person.groups)) if session.person is not None else (),
             call_id=call.id,
             tool=written_out(launch.tool.name),
             suite=call.via.name if call.via is not None else "",
@@ -283,10 +286,13 @@ def _taken_out(shown: Any, wish: Wish | None, cwd: str) -> tuple[str, Any]:
 
 
 def _client(session: Session) -> str:
-    """Who asks, and for which run of an agent."""
+    """Who asks, for whom, and for which run of an agent."""
+    client = session.client
+    if session.person is not None and session.person.key:
+        client = f"{session.person}, with {client or 'a client without a name'}"
     if not session.acts_for:
-        return session.client
-    return f"{session.acts_for}, by {session.client or 'a client without a name'}"
+        return client
+    return f"{session.acts_for}, by {client or 'a client without a name'}"
 
 
 def _schema(launch: Launch) -> Any:

@@ -8,7 +8,8 @@ from msgspec import Struct
 class Person(Struct, frozen=True, kw_only=True):
     """Somebody whom the issuer of the team knows, as their token says it."""
 
-    # The same for nobody else and on every gateway; of letters and digits alone.
+    # The same for nobody else and on every gateway; of letters and digits alone. Empty for whoever
+    # is nobody in particular.
     key: str
     # As the issuer knows them, and as people do.
     subject: str
@@ -20,7 +21,12 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 # Whoever shows the one token of a team, and is nobody in particular.
-EVERYBODY = Person(key="team", subject="team")
+EVERYBODY = Person(key="", subject="team")
+
+
+def key_of(person: Person | None) -> str:
+    """What is compared where something is somebody's; the same for all where nobody has a name."""
+    return "" if person is None else person.key
 
 
 class NotLetIn(Exception):

@@ -92,6 +92,10 @@ class Question(Struct, frozen=True, kw_only=True):
     # Where it came in, for clients that choose their name and number of sessions themselves: one
     # token and address. Empty for those that were attached here.
     entrance: str = ""
+    # Whose call it is, where people are told apart, and the groups that they are in. Empty for what
+    # is nobody's in particular.
+    person: str = ""
+    groups: tuple[str, ...] = ()
     call_id: str
     tool: str
     suite: str = ""
@@ -160,7 +164,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     # The way it came: `client`, `cli` or another.
     by: str
     at: float
-    # The processes of whoever decided in the queue, nearest first.
+    # The processes of whoever decided in the queue, nearest first; or who it was, where people are
+    # told apart.
     chain: str = ""
 
 

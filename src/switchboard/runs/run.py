@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from switchboard.core.people import Person
 from switchboard.engines.events import TokenUsage
 from switchboard.runs.limits import OnCrash
 
@@ -59,6 +60,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     on_behalf_of: tuple[tuple[int, int], ...] = ()
     # The project that it may not leave; empty where its session was not pinned to one.
     root: str = ""
+    # Who had it started, where many people share one Switchboard: nobody else is told of it.
+    person: Person | None = None
 
 
 class Run(Struct, frozen=True, kw_only=True):

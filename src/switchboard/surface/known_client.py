@@ -4,7 +4,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from switchboard.core.channels.channel import Ask
-from switchboard.core.people import Person
+from switchboard.core.people import Person, key_of
 from switchboard.core.sessions import ChosenAccount, Session
 from switchboard.surface.channel import PATIENCE_S, ClientChannel, declared_by
 from switchboard.surface.params import (
@@ -50,9 +50,7 @@ class KnownClient:
     def is_of(self, person: Person | None) -> bool:
         """Whether the client is that person's, whose groups may be others than before."""
         known = self.session.person
-        if known is None or person is None:
-            return known is person
-        if known.key != person.key:
+        if key_of(known) != key_of(person):
             return False
         if known != person:
             self.session = replace(self.session, person=person)

@@ -43,13 +43,16 @@ class LastingRules:
         self._code_of = code_of
         self._allow = tuple(map(AllowedName.of, allow))
 
-    async def find(self, launch: Launch) -> str:
-        """The id of the rule that answers for a call of this; nothing where none does."""
+    async def find(self, launch: Launch, person: str = "") -> str:
+        """The id of the rule that answers for a call of this; nothing where none does.
+
+        `person` is whose call it is, where people are told apart: nobody answers for others.
+        """
         if not may_last(launch):
             return ""
         if self._is_named(launch):
             return BY_NAME
-        meant = await self._meant(launch)
+        meant = await self._meant(launch, person)
         rule = await self._store.rule(pin_key(launch), meant) if meant else None
         return rule.id if rule is not None else ""
 
@@ -66,9 +69,9 @@ class LastingRules:
         said = f"your rule `{name.text}` does not cover it: {why}"
         return replace(risk, reasons=(*risk.reasons, said))
 
-    async def add(self, launch: Launch, answer: Answer) -> None:
-        """Keep what was answered for good."""
-        if may_last(launch) and (meant := await self._meant(launch)):
+    async def add(self, launch: Launch, answer: Answer, person: str = "") -> None:
+        """Keep what was answered for good, for that person."""
+        if may_last(launch) and (meant := await self._meant(launch, person)):
             await self._store.add_rule(
                 LastingRule(
                     id=new_id(),
@@ -81,9 +84,11 @@ class LastingRules:
                 )
             )
 
-    async def _meant(self, launch: Launch) -> str:
-        """What an answer is for: the tool as it describes itself, and the code behind it."""
+    async def _meant(self, launch: Launch, person: str) -> str:
+        """What an answer is for: the tool as it describes itself, the code behind it, and who."""
         defined = definition_hash(launch.tool)
+        if person:
+            defined = f"{defined}@{person}"
         if not launch.words:
             return defined
         code = await asyncio.to_thread(self._code_of, launch)

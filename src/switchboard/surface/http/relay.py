@@ -12,6 +12,7 @@ from typing import Protocol
 import httpx2
 
 from switchboard.core.loop.tasks import TaskSet
+from switchboard.core.people import key_of
 from switchboard.surface.http.exchange import RELAYED, ClientLeft, Exchange, Refusal
 from switchboard.surface.http.listener import PATH
 
@@ -63,8 +64,7 @@ def _tag_of(text: str) -> str:
 
 def _whose(exchange: Exchange) -> str:
     """Where a request came from, and who sent it, where people have names."""
-    person = exchange.person
-    return f"{exchange.client_address}/{person.key if person is not None else ''}"
+    return f"{exchange.client_address}/{key_of(exchange.person)}"
 
 
 class Relay:

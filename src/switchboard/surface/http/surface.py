@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
-from switchboard.core.people import Doorkeeper, Person
+from switchboard.core.people import Doorkeeper, Person, key_of
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
 from switchboard.surface.endpoint import Endpoint
@@ -208,7 +208,7 @@ class HttpSurface:
             return
         client, _, key = (relay.gateways.believe(vouched) or "").partition("/")
         # Whom the other gateway knew is whom the token says here, too.
-        if not client or key != (exchange.person.key if exchange.person is not None else ""):
+        if not client or key != key_of(exchange.person):
             raise Refusal(400, f"the header `{RELAYED}` is for gateways of this team")
         exchange.client_address = client
 
@@ -261,9 +261,9 @@ class HttpSurface:
 
     def _entrance_of(self, person: Person | None) -> str:
         """What is the same for nobody else, or for all who show the one token."""
-        if person is None:
+        if not (key := key_of(person)):
             return self._entrance
-        return hashlib.sha256(f"{self._entrance}{person.key}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self._entrance}{key}".encode()).hexdigest()[:16]
 
     async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
         with self._boards.lease() as board:

@@ -23,6 +23,7 @@ from switchboard.providers.agents.calls.request_keys import asked_by
 from switchboard.providers.agents.calls.run_calls import RunCalls
 from switchboard.providers.agents.codex_tools.codex_events import METHOD, CodexEvents
 from switchboard.providers.agents.codex_tools.specs import CODEX, CODEX_TOOLS, REPLY
+from switchboard.providers.agents.run_tools.own_runs import is_own
 from switchboard.providers.agents.servers.depth import check_depth
 from switchboard.providers.agents.work.agent_worker import EngineTask, EngineTasks
 from switchboard.runs.conversations import going_on_with
@@ -74,7 +75,7 @@ class CodexTools(EngineTasks):
     async def launch(self, call: Call) -> Launch | None:
         """What Codex would be started with, and where."""
         if call.tool.name == REPLY:
-            run = await self._latest(_thread(call))
+            run = await self._latest(call, _thread(call))
             if run is None:
                 # A thread that nobody knows is told of by the call itself.
                 return None
@@ -137,7 +138,7 @@ class CodexTools(EngineTasks):
 
     async def _reply(self, call: Call) -> Outcome:
         thread_id = _thread(call)
-        run = await self._latest(thread_id)
+        run = await self._latest(call, thread_id)
         if run is None:
             return _refusal(thread_id, f"Session not found for thread_id: {thread_id}")
         if not run.has_ended:
@@ -172,12 +173,14 @@ class CodexTools(EngineTasks):
             yield
         await relay.send()
 
-    async def _latest(self, thread_id: str) -> Run | None:
-        """The last run of a thread."""
+    async def _latest(self, call: Call, thread_id: str) -> Run | None:
+        """The last run of a thread of whoever calls."""
         if not thread_id:
             return None
         run = await self._runs().last_of_thread(self._ground.workspace, thread_id)
-        return run if run is not None and run.spec.tool in CODEX_TOOLS else None
+        if run is None or not is_own(run, self._ground.workspace, call.session):
+            return None
+        return run if run.spec.tool in CODEX_TOOLS else None
 
     # Runs
 

@@ -11,6 +11,7 @@ from switchboard.core.catalog.offers import Kind, Offer
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sessions import Session
 from switchboard.providers.agents.calls.answers import facts
+from switchboard.providers.agents.run_tools.own_runs import is_own
 from switchboard.runs.event_words import told_lines
 from switchboard.runs.ports import Runs
 from switchboard.runs.run import Run
@@ -43,23 +44,25 @@ class RunResources:
 
     async def offers(self, kind: Kind, session: Session, wanted: str = "") -> tuple[Offer, ...]:
         """The runs that go on; by name, any."""
-        del session
         if kind == "templates":
             return (_TEMPLATE_OFFER,)
         if kind != "resources":
             return ()
-        shown = await self._runs().unfinished(workspace=self._workspace)
-        if wanted.startswith(SCHEME) and (run := await self._find(wanted.removeprefix(SCHEME))):
+        shown = [
+            run
+            for run in await self._runs().unfinished(workspace=self._workspace)
+            if is_own(run, self._workspace, session)
+        ]
+        if wanted.startswith(SCHEME) and (run := await self._find(wanted, session)):
             shown.append(run)
         return tuple({run.id: _offer(run) for run in shown}.values())
 
     async def fetch(self, call: Call, offer: Offer, request: ContentRequest) -> Outcome:
         """Read a run."""
-        del call
         if isinstance(request, Completing):
             return Outcome(raw=Raw(b'{"completion":{"values":[],"total":0,"hasMore":false}}'))
         uri = offer.own or offer.name
-        run = await self._find(uri.removeprefix(SCHEME))
+        run = await self._find(uri, call.session)
         if run is None or isinstance(request, Filling):
             raise _unknown(uri)
         lines = list(told_lines(await self._runs().transcript(run.id)))
@@ -72,21 +75,20 @@ class RunResources:
         self, offer: Offer, session: Session, tell: Callable[[str], None]
     ) -> Callable[[], None]:
         """Tell of each change of a run."""
-        del session
         uri = offer.own or offer.name
-        run = await self._find(uri.removeprefix(SCHEME))
+        run = await self._find(uri, session)
         if run is None:
             raise _unknown(uri)
         return self._runs().follow(run.id, lambda _: tell(uri))
 
-    async def _find(self, run_id: str) -> Run | None:
+    async def _find(self, uri: str, session: Session) -> Run | None:
         try:
-            run = await self._runs().get(run_id)
+            run = await self._runs().get(uri.removeprefix(SCHEME))
         except Fault as fault:
             if fault.code is FaultCode.NOT_FOUND:
                 return None
             raise
-        return run if run.spec.workspace == self._workspace else None
+        return run if is_own(run, self._workspace, session) else None
 
 
 def _offer(run: Run) -> Offer:

@@ -1,4 +1,4 @@
-"""The tools that lead to runs. A session sees the runs of its own workspace, and no others."""
+"""The tools that lead to runs. A session sees those of its own workspace and person alone."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ class RunTools:
         """Only more work for an agent runs something; that is asked about as its start was."""
         if call.tool.name not in {"run_steer", "run_reply"}:
             return None
-        run = await self._run(_given(call))
+        run = await self._run(call)
         await self._ground.check_place(call.session, run.spec)
         return Launch(
             tool=call.tool,
@@ -67,7 +67,7 @@ class RunTools:
     async def invoke(self, call: Call) -> Outcome:
         """Do it. Raises a fault."""
         given = _given(call)
-        run = await self._run(given)
+        run = await self._run(call)
         match call.tool.name:
             case "run_wait":
                 return await self._calls.wait(call, run, within_s=given.timeout_s)
@@ -83,8 +83,9 @@ class RunTools:
             case _:
                 return await self._reply(call, run, given.task)
 
-    async def _run(self, given: _Given) -> Run:
-        return await own_run(self._runs(), self._ground.workspace, given.run_id)
+    async def _run(self, call: Call) -> Run:
+        run_id = _given(call).run_id
+        return await own_run(self._runs(), self._ground.workspace, run_id, call.session)
 
     async def _output(self, run: Run, after: int) -> Outcome:
         events = await self._runs().transcript(run.id, after=after)

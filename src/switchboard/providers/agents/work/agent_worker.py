@@ -289,6 +289,7 @@ class AgentWork:
             workspace=run.spec.workspace,
             cwd=run.spec.cwd,
             client=f"agent {run.spec.agent}, run {run.id}{by}",
+            person=run.spec.person,
             started_at=run.created_at,
             # A shell of the agent could type what a person types, and so could its client.
             client_pid=conversation.pid,
