@@ -161,7 +161,8 @@ async def town(
             file.parent.mkdir(exist_ok=True)
             file.write_text(f'name = "{name}"\nengine = "codex"\n', "utf-8")
         running = [
-            await then.enter_async_context(gateway(gate, address, port=port)) for port in ports
+            await then.enter_async_context(gateway(gate, address, "--drain", "0", port=port))
+            for port in ports
         ]
         yield Town(gate, servers, running, address, key)
 

@@ -146,7 +146,7 @@ async def test_a_kept_result_is_read_by_its_person_alone(
     ada, bob = people
     with team.gate.ledger.open("a", encoding="utf-8") as file:
         file.writelines(f"a long line of the ledger, number {number}\n" for number in range(400))
-    reading = {"action": "call", "subtool": "read", "args": {}}
+    reading: Json = {"action": "call", "subtool": "read", "args": {}}
     result = await ada.call(0, "ledger_suite", **reading)
     handle = result["_meta"]["switchboard/result"]["handle"]
     assert not (await ada.call(0, "read_result", handle=handle, lines="1")).get("isError")
@@ -192,8 +192,7 @@ async def test_a_gateway_that_names_another_person_than_the_token_is_not_believe
         return {**bearer(team.signed("ada")), "x-switchboard-relayed": f"{text} {sign}"}
 
     async with client() as http:
-        body = request("tools/list", {})
-        about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        about: Json = {"protocolVersion": "2025-11-25", "capabilities": {}}
         body = request("initialize", {**about, "clientInfo": {"name": "a", "version": "1"}})
         for text, status in (
             (f"10.0.0.1/{ada}", 200),

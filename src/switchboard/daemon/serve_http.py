@@ -18,7 +18,7 @@ from switchboard.settings.sections import Settings
 from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of
 from switchboard.surface.http.server import served
-from switchboard.surface.http.surface import HttpSurface, Routes
+from switchboard.surface.http.surface import HttpSurface, Routes, Views
 from switchboard.surface.http.token import bearer_token
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ async def serve_socket(
     relay: "Relay | None" = None,
     entrance_key: bytes = b"",
     singletons: "Routes | None" = None,
+    views: Views | None = None,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
     surface = HttpSurface(
@@ -54,6 +55,7 @@ async def serve_socket(
         relay=relay,
         entrance_key=entrance_key,
         singletons=singletons,
+        views=views,
     )
     runtime.on_changed.add(surface.changed)
     try:

@@ -1,6 +1,11 @@
 """How a team knows its people. Only the home may say."""
 
+from collections.abc import Iterator
+from typing import Literal
+
 from msgspec import Struct
+
+from switchboard.core.people import Person
 
 # Signatures that only the issuer can make. Those with a shared secret are not among them: whoever
 # checks one could make one.
@@ -8,6 +13,25 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
+
+
+class GroupRule(Struct, frozen=True, kw_only=True):
+    """What the people of a group see, and whose yes counts for them."""
+
+    # Names of tools, as `[tools]` has them.
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    # Tools of servers, as `server.tool`, with `*` for any letters.
+    server_tools: tuple[str, ...] | None = None
+    hidden_server_tools: tuple[str, ...] = ()
+    # As the key of that name outside of all tables.
+    approval_channel: Literal["any", "console", "none"] | None = None
+    # The groups whose questions its people may answer; `*` stands for all.
+    approves_for: tuple[str, ...] = ()
+
+
+# The name of the rule for everybody.
+EVERY_GROUP = "*"
 
 
 class PeopleOptions(Struct, frozen=True, kw_only=True):
@@ -33,8 +57,21 @@ class PeopleOptions(Struct, frozen=True, kw_only=True):
     clock_skew: int = 60
     # Whether the one token of the team lets somebody in, too.
     shared_token: bool = False
+    groups: dict[str, GroupRule] = {}
 
     @property
     def is_on(self) -> bool:
         """Whether people are told apart."""
         return bool(self.issuer)
+
+    def rules_of(self, person: Person) -> Iterator[GroupRule]:
+        """Those of everybody, and those of the groups of a person."""
+        for name in sorted({EVERY_GROUP, *person.groups} & self.groups.keys()):
+            yield self.groups[name]
+
+    def may_answer(self, person: Person, asked_of: str, groups: tuple[str, ...]) -> bool:
+        """Whether a person may see and answer what is asked of somebody in these groups."""
+        if person.key == asked_of:
+            return True
+        known = {EVERY_GROUP, *groups}
+        return any(not known.isdisjoint(rule.approves_for) for rule in self.rules_of(person))

@@ -19,6 +19,7 @@ from switchboard.pocket.notices.ways import PATTERN as NOTIFY_PATTERN
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
+from switchboard.settings.rules.group_shape import GROUP
 from switchboard.settings.sections import (
     Interpreting,
     Keeping,
@@ -220,6 +221,9 @@ PEOPLE = Section(name="people", into=PeopleOptions, required=("issuer", "resourc
         "Seconds by which the clock of the issuer may be off.")), workspace="never"),
     Field("shared_token", Truth(about=(
         "Let whoever shows `SWITCHBOARD_TOKEN` in as well, as one person named `team`.")),
+        workspace="never"),
+    Field("groups", Members(value=GROUP, about=(
+        "What the people of each group see, and who answers for them; `*` is everybody.")),
         workspace="never"),
 ))
 

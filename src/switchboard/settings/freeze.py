@@ -4,13 +4,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, cast
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import Account, OAuth, ServerEntry
 from switchboard.config.locate import expand_user
 from switchboard.core.network.egress import egress_from, written_egress
 from switchboard.core.origins import Origin
+from switchboard.people.options import PeopleOptions
 from switchboard.settings.fields import (
     APPROVALS,
     DAEMON,
@@ -44,7 +45,6 @@ _SECTIONS = {
     "interpreting": NATURAL,
     "login": LOGIN,
     "approvals": APPROVALS,
-    "people": PEOPLE,
 }
 
 
@@ -114,11 +114,13 @@ def suite_overrides(suite: SuiteSettings | None) -> dict[str, Any]:
 
 def sections_from_tree(tree: Tree) -> dict[str, Any]:
     """The sections that are read as they are written, by the attributes of `Settings`."""
-    return {
+    read = {
         attribute: section.into(**section.read(tree.get(section.name, {})))
         for attribute, section in _SECTIONS.items()
         if section.into is not None
     }
+    # It has tables in it, one for each group.
+    return {**read, "people": convert(PEOPLE.read(tree.get("people", {})), PeopleOptions)}
 
 
 def vault_from_tree(tree: Tree, home: str, user_home: str) -> VaultOptions:

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from switchboard.config.problems import ProblemKind, place
-from switchboard.daemon.board.runtime import Runtime
+from switchboard.daemon.board.runtime import RunningBoard, Runtime
 from switchboard.providers.table import configured
 from switchboard.settings.sections import BrokenFile, Settings
 
@@ -16,27 +17,31 @@ _KINDS: dict[ProblemKind, str] = {
 _FORMATS = {".json": "JSON", ".toml": "TOML", ".md": "YAML"}
 
 
-def instructions_for(runtime: Runtime) -> str:
+def instructions_for(runtime: Runtime, board: RunningBoard | None = None) -> str:
     """What each provider says of its tools, and then what servers say of theirs.
 
-    Only what is shown is named: the name of a server that nobody trusted is a stranger's text.
+    Only what is shown is named: the name of a server that nobody trusted is a stranger's text, and
+    whoever sees another board than the usual one is told of that.
     """
-    settings, tools = runtime.settings, runtime.assembly.catalog.tools
+    settings = runtime.settings if board is None else board.settings
+    assembly = runtime.assembly if board is None else board.assembly
+    tools = assembly.catalog.tools
     words = "".join(source.instructions(settings, tools) for source in configured(settings))
     notes = [_about_broken(file, settings) for file in settings.broken]
-    notes += _about_missing_tools(runtime)
+    notes += _about_missing_tools(runtime, {entry.name for entry in settings.servers})
     notes += _about_the_folder(settings)
     words += "".join(f"\n{note}" for note in notes)
-    for listed in runtime.assembly.listed.values():
+    for listed in assembly.listed.values():
         words += listed.words(len(words))
     return words
 
 
-def _about_missing_tools(runtime: Runtime) -> Iterator[str]:
+def _about_missing_tools(runtime: Runtime, shown: AbstractSet[str]) -> Iterator[str]:
     """The servers whose tools a listing lacks because they could not be started the last time."""
     for child in runtime.needed():
         fault = child.connection.last_fault
-        if child.entry.expose == "tools" and fault and not child.is_running and not child.is_own:
+        is_missing = child.entry.expose == "tools" and child.entry.name in shown
+        if is_missing and fault and not child.is_running and not child.is_own:
             yield f"The tools of `{child.entry.name}` are missing: {fault.message}"
 
 

@@ -167,17 +167,28 @@ class Runtime:
 
     def adopt(self, settings: Settings, assembly: Assembly | None = None) -> None:
         """Swap in the board of new settings; children that both use go on running."""
+        of_people = self.settings.people != settings.people
         old, new = self._board, self._new_board(settings, assembly or self.assemble(settings))
         new.open()
         self.settings, self._board = settings, new
         self._boards.append(new)
         self.boards.swap(new, lambda: self._abandon(old))
         differs = old.differs_from(new)
-        if differs or new.catalog.differs_from(old.catalog):
+        if differs or of_people or new.catalog.differs_from(old.catalog):
             self.announce("tools", "")
         if differs:
             self.announce("prompts", "")
             self.announce("resources", "")
+
+    def open_view(self, settings: Settings) -> RunningBoard:
+        """Another board over the same children, until it is closed."""
+        board = RunningBoard(settings, self.assemble(settings), lambda: self.engine)
+        self._boards.append(board)
+        return board
+
+    def close_view(self, board: RunningBoard) -> None:
+        """Nobody uses it any more."""
+        self._abandon(board)
 
     @asynccontextmanager
     async def view(self, settings: Settings) -> AsyncGenerator[Board]:

@@ -12,6 +12,7 @@ from switchboard.daemon.team.asked import Asked
 from switchboard.daemon.team.doors import open_door
 from switchboard.daemon.team.draining import drained
 from switchboard.daemon.team.membership import Team, team_keys
+from switchboard.daemon.team.person_boards import PersonBoards
 from switchboard.daemon.team.singleton_routes import SingletonRoutes
 from switchboard.daemon.team.singletons import running_singletons
 from switchboard.daemon.team.team_news import sharing_news
@@ -90,6 +91,7 @@ async def serve_team(
                 relay=Relay(team),
                 entrance_key=team.entrance_key,
                 singletons=SingletonRoutes(team, runtime, singletons),
+                views=PersonBoards(runtime) if people.is_on else None,
             ) as surface,
         ):
             if ready is not None:

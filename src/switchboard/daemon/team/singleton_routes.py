@@ -135,7 +135,9 @@ def _alone(settings: Settings, entry: ServerEntry) -> Settings:
     )
 
 
-async def _unchecked(name: str, capabilities: dict[str, object]) -> Raw | None:
+async def _unchecked(
+    name: str, capabilities: dict[str, object], person: Person | None
+) -> Raw | None:
     """No header repeats arguments: gateways know nothing of schemas of each other."""
-    del name, capabilities
+    del name, capabilities, person
     return None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from switchboard.core.calls.call import EMPTY_OBJECT
+from switchboard.core.people import Person
 from switchboard.surface.http.exchange import Exchange
 from switchboard.surface.params import capabilities_from
 from switchboard.wire.eras import CLIENT_CAPABILITIES_KEY, HEADER_MISMATCH
@@ -17,8 +18,9 @@ from switchboard.wire.http_headers import text_of
 from switchboard.wire.messages import RpcError
 from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, rendered
 
-# The input schema of a tool, for a client with these capabilities: a child may start for it.
-SchemaOf = Callable[[str, dict[str, Any]], Awaitable[Raw | None]]
+# The input schema of a tool, for a client with these capabilities and whose it is: a child may
+# start for it.
+SchemaOf = Callable[[str, dict[str, Any], Person | None], Awaitable[Raw | None]]
 
 
 class _Meta(Struct):
@@ -47,7 +49,7 @@ async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> 
         named = msgspec.json.decode(params, type=_Named)
     except (msgspec.MsgspecError, RecursionError):
         return
-    schema = await schema_of(named.name, named.capabilities())
+    schema = await schema_of(named.name, named.capabilities(), exchange.person)
     # Hardly any tool has marks: only for one that has are the arguments read.
     if schema is None or MARK not in bytes(schema):
         return

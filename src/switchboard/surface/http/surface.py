@@ -4,10 +4,12 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
+from switchboard.core.board import Board
 from switchboard.core.people import Doorkeeper, Person, key_of
 from switchboard.core.ports import Boards, Events
 from switchboard.core.sessions import Session
@@ -67,6 +69,29 @@ class Routes(Protocol):
         ...
 
 
+class Views(Protocol):
+    """What each person sees, where that differs."""
+
+    def boards(self, person: Person | None, /) -> Boards:
+        """The running configuration for them."""
+        ...
+
+    def instructions(self, person: Person | None, /) -> str:
+        """What their client is told before it sees any tool."""
+        ...
+
+
+class _Seen:
+    """The boards of one client, whose person may be in other groups with every request."""
+
+    def __init__(self, views: Views, person: Callable[[], Person | None]) -> None:
+        self._views = views
+        self._person = person
+
+    def lease(self) -> AbstractContextManager[Board, None]:
+        return self._views.boards(self._person()).lease()
+
+
 class HttpSurface:
     """An ASGI application that serves the board."""
 
@@ -88,9 +113,12 @@ class HttpSurface:
         entrance_key: bytes = b"",
         # What other gateways forward.
         singletons: "Routes | None" = None,
+        # What each person sees, where that differs.
+        views: "Views | None" = None,
     ) -> None:
         given = ((CONTROL_PATH, control), (SINGLETONS_PATH, singletons))
         self._routes = [(path, routes) for path, routes in given if routes is not None]
+        self._views = views
         self._relay = relay
         prefix = "" if relay is None else f"{relay.gateways.tag}-"
         self._boards = boards
@@ -250,14 +278,19 @@ class HttpSurface:
             entrance=f"{self._entrance_of(person)}@{address}",
             person=person,
         )
-        return Endpoint(
-            self._boards,
+        views = self._views
+        endpoint = Endpoint(
+            # By the groups that they are in today.
+            self._boards if views is None else _Seen(views, lambda: endpoint.session.person),
             session,
             sink=sink,
-            instructions=self._instructions,
+            instructions=(
+                self._instructions if views is None else lambda: views.instructions(person)
+            ),
             # A client without a session comes back by another connection.
             suspended_calls=self._suspended_calls,
         )
+        return endpoint
 
     def _entrance_of(self, person: Person | None) -> str:
         """What is the same for nobody else, or for all who show the one token."""
@@ -265,12 +298,19 @@ class HttpSurface:
             return self._entrance
         return hashlib.sha256(f"{self._entrance}{key}".encode()).hexdigest()[:16]
 
-    async def _input_schema(self, name: str, capabilities: dict[str, Any]) -> Raw | None:
-        with self._boards.lease() as board:
+    async def _input_schema(
+        self, name: str, capabilities: dict[str, Any], person: Person | None
+    ) -> Raw | None:
+        boards = self._boards if self._views is None else self._views.boards(person)
+        with boards.lease() as board:
             tool = board.catalog.tools.get(name)
             if tool is None and "tools" in board.listing and board.directory is not None:
                 nobody = Session(
-                    id="", via="http", workspace=self._workspace, capabilities=capabilities
+                    id="",
+                    via="http",
+                    workspace=self._workspace,
+                    capabilities=capabilities,
+                    person=person,
                 )
                 tool = await board.directory().tool(name, nobody, None)
             return tool.input_schema if tool is not None else None
