@@ -34,6 +34,7 @@ _ELSEWHERE = {
     "docs/accounts.md": "tests/docs/test_logging_in.py",
     "docs/login.md": "tests/docs/test_logging_in.py",
     "docs/agents.md": "tests/docs/test_first_agent.py",
+    "docs/team.md": "tests/docs/test_team.py",
     **{
         page.relative_to(CHECKOUT).as_posix(): "tests/switchyard/test_pages.py"
         for page in (CHECKOUT / "docs" / "switchyard.md", *CHECKOUT.glob("docs/switchyard/*.md"))
@@ -64,7 +65,6 @@ _OTHER = {
     ("docs/runs.md", "switchboard runs"): "test_words",
     ("docs/skills.md", "~/.switchboard/skills"): "test_words",
     ("docs/switchyard/state.md", "state.json"): "test_words",
-    ("docs/team.md", "SWITCHBOARD_DB="): "gateways of tests/team are told all three",
     ("docs/team.md", "switchboard worker"): "workers of tests/team are started with these words",
     ("docs/team.md", "upstream gateways"): "nginx runs with it in tests/team",
     ("docs/team.md", "switchboard daemon stop"): "tests/team/test_state_move.py types it",

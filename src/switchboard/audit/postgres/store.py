@@ -18,9 +18,11 @@ from switchboard.postgres.database import PostgresDatabase
 _AT_ONCE = 256
 # Of a number that a database takes.
 _MOST_DIGITS = 18
+# What was written by no transaction that there can have been here came with a backup.
 _ONWARDS = (
     "SELECT * FROM audit_records WHERE number > ? AND number < ?"
-    " AND (? OR written < pg_snapshot_xmin(pg_current_snapshot())) ORDER BY number"
+    " AND (? OR written < pg_snapshot_xmin(pg_current_snapshot())"
+    " OR written >= pg_snapshot_xmax(pg_current_snapshot())) ORDER BY number"
 )
 
 

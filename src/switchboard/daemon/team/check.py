@@ -1,14 +1,16 @@
 """What is wrong with the database of a team. Changes nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
 from switchboard.core.faults import Fault, FaultCode
+from switchboard.daemon.team.check_state import state_findings, way_findings
 from switchboard.daemon.team.membership import PARTS, team_keys
 from switchboard.postgres.address import read_address
 from switchboard.postgres.database import Part, PostgresDatabase, TableStanding, standing_in
 from switchboard.postgres.presence import LEASE_S
 from switchboard.providers.source import Finding
 from switchboard.surface.http.token import VARIABLE as TOKEN
+from switchboard.vault.keys.team_key import TeamKey
 
 _OLDEST = 130000
 # Each gateway holds a handful; the last few are for whoever looks after it.
@@ -23,8 +25,9 @@ def team_findings(
 
     Where people have tokens of their own, there need not be one for all.
     """
+    keys: tuple[TeamKey, ...] = ()
     try:
-        team_keys(environ)
+        keys = team_keys(environ)
     except Fault as fault:
         yield _wrong("team key", fault.message, fault.hint)
     if not environ.get(TOKEN) and needs_token:
@@ -39,7 +42,10 @@ def team_findings(
     try:
         yield Finding(severity="note", subject="database", message=str(address))
         yield from _about_server(sql)
-        yield from _about_tables(sql)
+        yield from way_findings(sql)
+        are_there = yield from _about_tables(sql)
+        if are_there and keys:
+            yield from state_findings(sql, keys, environ, LEASE_S)
     except Fault as fault:
         yield _wrong("database", f"{fault.message}: {fault.private}", fault.hint)
     finally:
@@ -75,7 +81,8 @@ def _about_server(sql: PostgresDatabase) -> Iterator[Finding]:
         )
 
 
-def _about_tables(sql: PostgresDatabase) -> Iterator[Finding]:
+def _about_tables(sql: PostgresDatabase) -> Generator[Finding, None, bool]:
+    """Whether they are all there and can be used, too."""
     [row] = sql.rows("SELECT to_regclass('switchboard.versions') IS NOT NULL AS there")
     if not row["there"]:
         [may] = sql.rows("SELECT has_database_privilege(current_database(), 'CREATE') AS may")
@@ -88,13 +95,14 @@ def _about_tables(sql: PostgresDatabase) -> Iterator[Finding]:
                 "there are none yet, and this user may not make any",
                 "GRANT CREATE ON DATABASE … TO …",
             )
-        return
+        return False
     there = {row["part"]: standing_in(row) for row in sql.rows("SELECT * FROM versions")}
     for part in PARTS:
         standing = there.get(part.name, TableStanding())
         if standing.version and not standing.suits(part):
             yield _about_version(part, standing)
     yield from _about_members(sql)
+    return all(there.get(part.name, TableStanding()).suits(part) for part in PARTS)
 
 
 def _about_version(part: Part, standing: TableStanding) -> Finding:
