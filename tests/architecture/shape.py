@@ -238,6 +238,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
         "switchboard.daemon.team.serving.serve_team",
     ): "few serve a team, and the driver of a database takes a while to load",
     ("cli/verbs/doctor.py", "switchboard.daemon.team.check.team_findings"): "as above",
+    ("cli/verbs/consent/vault.py", "switchboard.daemon.team.desk.rekey_team"): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.serve.run"): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.team.working.work_for_team"): "as above",
     **{

@@ -315,6 +315,31 @@ async def test_a_replica_notices_that_its_own_chain_was_put_back_and_writes_it_d
     assert {each.kind for each in (await reader.verify()).findings} == {"recovered"}
 
 
+async def test_a_log_stays_whole_over_a_change_of_the_secret_and_not_when_it_is_undone(
+    address: DatabaseAddress,
+) -> None:
+    old, new = b"o" * 32, b"n" * 32
+    keys = [AuditKey(old), AuditKey(old, [new]), AuditKey(new, [old])]
+    logs = [PostgresAudit(address, "a", key) for key in keys]
+    for number, log in enumerate(logs):
+        await log.append(a_record(f"c{number}"))
+        assert (await log.verify()).findings == ()
+        await log.aclose()
+    forgotten = PostgresAudit(address, "b", AuditKey(new))
+    # Without the old one nobody can tell what was sealed with it from what a stranger did.
+    assert {each.kind for each in (await forgotten.verify()).findings} == {"seal-invalid"}
+    await forgotten.aclose()
+    thief, ours = (
+        PostgresAudit(address, "a", AuditKey(old, [new])),
+        PostgresAudit(address, "c", AuditKey(new, [old])),
+    )
+    await thief.append(a_record("forged"))
+    [found] = (await ours.verify()).findings
+    assert (found.kind, "changed for another" in found.says) == ("seal-invalid", True)
+    await thief.aclose()
+    await ours.aclose()
+
+
 async def test_a_log_of_another_key_is_not_whole(address: DatabaseAddress) -> None:
     ours, theirs = (PostgresAudit(address, "a", key) for key in (KEY, AuditKey(b"o" * 32)))
     await ours.append(a_record("one"))

@@ -8,10 +8,13 @@ import pytest
 
 from cli.commands import Finished
 from gate.ground import PATIENCE, Gate
-from gate.over_http import VERSIONS, connected, write
+from gate.over_http import VERSIONS, Person, connected, write
 from support.postgres import Cluster
+from switchboard.core.faults import Fault
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import SECRET, TOKEN, team_of_two
+from switchboard.vault.keys.team_key import read_team_keys
+from switchboard.vault.postgres_vault import PostgresVault
+from team.ground import SECRET, TOKEN, gateway, team_of_two
 
 
 def of_team(address: DatabaseAddress) -> dict[str, str]:
@@ -53,6 +56,39 @@ async def test_a_question_of_any_gateway_is_answered_at_the_desk_of_the_team(
         shown = await typed(gate, database, "audit", "export", "--json")
     assert gate.written == ["held"]
     assert "approval.decided" in shown.out
+
+
+async def test_the_secret_of_a_team_is_changed_without_a_break(
+    gate: Gate, database: DatabaseAddress
+) -> None:
+    new = "canary-another-secret-of-a-team-2222"
+    rings = [SECRET, f"{SECRET}\n{new}", f"{new}\n{SECRET}"]
+    for ring in rings:
+        async with (
+            gateway(gate, database, env={"SWITCHBOARD_TEAM_KEY": ring}) as running,
+            connected(running.url, "2026-07-28", Person("allow_once"), token=TOKEN) as client,
+        ):
+            assert not (await write(client, "held")).is_error
+    vault = PostgresVault(database, read_team_keys(SECRET))
+    vault.put("mcp/a/env/TOKEN", "canary-of-the-vault")
+    vault.close()
+    env = {**of_team(database), "SWITCHBOARD_TEAM_KEY": rings[-1]}
+    assert (await gate.type("audit", "verify", "--json", env=env)).code == 0
+    for changed in (1, 0):
+        done = await gate.type("vault", "rotate", "--team", "--json", env=env)
+        assert (done.code, done.report["changed"]) == (0, changed), done.err
+    for ring, value in ((new, "canary-of-the-vault"), (SECRET, None)):
+        vault = PostgresVault(database, read_team_keys(ring))
+        if value is None:
+            with pytest.raises(Fault, match="not known here"):
+                vault.get("mcp/a/env/TOKEN")
+        else:
+            assert vault.get("mcp/a/env/TOKEN") == value
+        vault.close()
+    # The log needs the old one for as long as its records lie there.
+    alone = {**env, "SWITCHBOARD_TEAM_KEY": new}
+    assert (await gate.type("audit", "verify", "--json", env=alone)).code == 1
+    assert "canary" not in done.out + done.err
 
 
 @pytest.mark.parametrize("what", ["well", "newer", "away", "no-key"])

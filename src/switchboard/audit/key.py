@@ -2,6 +2,7 @@
 
 import hmac
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 
@@ -18,10 +19,14 @@ class KeyUnusable(Exception):
 
 
 class AuditKey:
-    """Seals and fingerprints. It never shows what it is."""
+    """Seals and fingerprints. It never shows what it is.
 
-    def __init__(self, secret: bytes) -> None:
+    What is made is made with `secret`; what one of the `older` ones made counts as well.
+    """
+
+    def __init__(self, secret: bytes, older: Sequence[bytes] = ()) -> None:
         self._secret = secret
+        self._older = tuple(AuditKey(each) for each in older)
         salt = hmac.digest(secret, b"switchboard.audit.arguments/1", "sha256")
         self._salted = sha256(salt)
         self._sign = lru_cache(_SIGNATURES_REMEMBERED)(self._signature)
@@ -40,6 +45,20 @@ class AuditKey:
         signature of a fitting head in its last record.
         """
         return self._sign(b"switchboard.audit.head/1", seq, found)
+
+    def which_sealed(self, seq: int, found: bytes, seal: bytes) -> int | None:
+        """Which of the secrets a seal was made with, 0 for the one in use; nothing for none."""
+        for place, each in enumerate((self, *self._older)):
+            if hmac.compare_digest(seal, each.seal(seq, found)):
+                return place
+        return None
+
+    def has_signed_head(self, seq: int, found: bytes, signature: str) -> bool:
+        """Whether one of the secrets says that the log ends here."""
+        return any(
+            hmac.compare_digest(each.sign_head(seq, found).hex(), signature)
+            for each in (self, *self._older)
+        )
 
     def fingerprint(self, payload: bytes) -> str:
         """A salted hash of a payload."""

@@ -1,6 +1,5 @@
 """Whether the log is whole: nothing changed, nothing taken away, nothing put in."""
 
-import hmac
 import sqlite3
 from collections.abc import Sequence
 
@@ -93,6 +92,8 @@ class ChainWalk:
         self._head_is_met = False
         self._expected_is_met = False
         self._bad_seals = 0
+        # Those that seals were made with, each once, in their order.
+        self._secrets: list[int] = []
         self._vouching: list[Vouching] = []
 
     def see(self, row: AuditRow) -> None:
@@ -142,8 +143,19 @@ class ChainWalk:
         seal = row.seal or b""
         if self._key is None:
             return
-        if hmac.compare_digest(seal, self._key.seal(row.seq, row.hash)):
+        secret = self._key.which_sealed(row.seq, row.hash, seal)
+        if secret is not None:
             self._sealed = Tip.of(row)
+            if self._secrets[-1:] != [secret]:
+                if secret in self._secrets:
+                    # Whoever has one that was given up could write on with it.
+                    self._find(
+                        "seal-invalid",
+                        row.seq,
+                        "its seal was made with a secret that an"
+                        " earlier record had changed for another",
+                    )
+                self._secrets.append(secret)
             return
         self._bad_seals += 1
         if self._bad_seals == 1:

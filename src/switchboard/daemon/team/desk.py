@@ -4,14 +4,14 @@ import socket
 from collections.abc import Mapping
 
 from switchboard.approvals.store.postgres import PostgresApprovals
-from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.store import PostgresAudit
 from switchboard.core.bus import EventBus
-from switchboard.daemon.team.membership import Nobody, team_keys
+from switchboard.daemon.team.membership import Nobody, audit_key, team_keys
 from switchboard.postgres.address import read_address
 from switchboard.postgres.presence import Presence
 from switchboard.runs.team.gateway_runs import GatewayRuns
 from switchboard.runs.team.team_store import TeamRunStore
+from switchboard.vault.postgres_vault import PostgresVault
 
 
 class TeamApprovals(PostgresApprovals):
@@ -48,5 +48,17 @@ class TeamRuns(GatewayRuns):
 
 def team_audit(database: str, environ: Mapping[str, str]) -> PostgresAudit:
     """The log of a team for a command, in a chain of its machine. Raises a fault."""
-    key = AuditKey(team_keys(environ)[0].derived("audit"))
+    key = audit_key(team_keys(environ))
     return PostgresAudit(read_address(database), f"{socket.gethostname()}/commands", key)
+
+
+def rekey_team(database: str, environ: Mapping[str, str]) -> int:
+    """Close every value of the vault of a team with its first secret; gives how many were not.
+
+    Raises a fault, also where a value is closed with a secret that is not known here.
+    """
+    vault = PostgresVault(read_address(database), team_keys(environ))
+    try:
+        return vault.close_with_first_key()
+    finally:
+        vault.close()

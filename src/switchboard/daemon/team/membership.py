@@ -117,8 +117,7 @@ class Team:
 
     def audit(self, tell: Callable[[Told], None]) -> PostgresAudit:
         """The log of the team, with the chain of this process, for one who closes it."""
-        key = AuditKey(self._keys[0].derived("audit"))
-        self._log = PostgresAudit(self.address, self._name, key, tell=tell)
+        self._log = PostgresAudit(self.address, self._name, audit_key(self._keys), tell=tell)
         return self._log
 
     @property
@@ -232,6 +231,12 @@ def team_keys(environ: Mapping[str, str]) -> tuple[TeamKey, ...]:
         f"the file with the secret of the team {why}",
         hint=f"chmod 600 the file that {KEY_FILE_VARIABLE} names",
     )
+
+
+def audit_key(keys: Sequence[TeamKey]) -> AuditKey:
+    """What seals the log of a team: the first secret, and what the others sealed counts."""
+    first, *older = (key.derived("audit") for key in keys)
+    return AuditKey(first, older)
 
 
 def _signed(key: TeamKey, client: str) -> str:

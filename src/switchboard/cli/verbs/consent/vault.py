@@ -11,6 +11,7 @@ from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
 from switchboard.cli.verbs.parts.loading import settings_for
 from switchboard.cli.verbs.parts.servers import entries
+from switchboard.cli.verbs.parts.team.team_database import DATABASE
 from switchboard.cli.verbs.parts.vault.input import passphrase_from, read_value
 from switchboard.cli.verbs.parts.vault.reports import (
     ListedSecret,
@@ -18,6 +19,7 @@ from switchboard.cli.verbs.parts.vault.reports import (
     VaultDoctorReport,
     VaultListReport,
     VaultPutReport,
+    VaultRekeyReport,
     VaultRotateReport,
 )
 from switchboard.cli.verbs.parts.vault.state import state_of
@@ -40,6 +42,7 @@ from switchboard.vault.references import (
 from switchkit.cli.usage import Option, Usage, UsageError, Word
 
 _ACTIONS = ("put", "list", "delete", "rotate", "unlock", "lock", "doctor")
+_OF_ROTATE = ("key", "values", "team")
 _KEYS: tuple[KeyChoice, ...] = ("keychain", "key-file", "own-key-file", "passphrase")
 
 USAGE = Usage(
@@ -63,6 +66,7 @@ USAGE = Usage(
     options=(
         Option(name="key", value="WHERE", about="rotate: where the new key is", choices=_KEYS),
         Option(name="values", about="rotate: re-encrypt every value, too"),
+        Option(name="team", about="rotate: the values of a team, closed with its first secret"),
         Option(name="passphrase-fd", value="N", about="read the passphrase from a descriptor"),
     ),
     details=(
@@ -77,6 +81,7 @@ USAGE = Usage(
         'printf %s "$TOKEN" | switchboard vault put mcp/linear/header/Authorization',
         "switchboard vault list",
         "switchboard vault rotate --key keychain",
+        "switchboard vault rotate --team",
         "switchboard vault unlock",
     ),
 )
@@ -88,8 +93,8 @@ def run(request: CommandRequest) -> Report:
         raise UsageError(f"`vault {action}` takes no reference")
     if action in ("put", "delete") and not rest:
         raise UsageError("`REFERENCE` is missing", f"switchboard vault {action} {FORMS[0]}")
-    if action != "rotate" and (request.arguments.has("key") or request.arguments.has("values")):
-        raise UsageError("`--key` and `--values` are for `vault rotate`")
+    if action != "rotate" and any(map(request.arguments.has, _OF_ROTATE)):
+        raise UsageError("`--key`, `--values` and `--team` are for `vault rotate`")
     settings = settings_for(request)
     match action:
         case "put":
@@ -180,6 +185,8 @@ def _delete(request: CommandRequest, settings: Settings, words: list[str]) -> Re
 
 
 def _rotate(request: CommandRequest, settings: Settings) -> Report:
+    if request.arguments.has("team"):
+        return _rekey(request)
     if settings.vault.engine != "file":
         raise Fault(
             FaultCode.FAILED_PRECONDITION,
@@ -204,6 +211,19 @@ def _rotate(request: CommandRequest, settings: Settings) -> Report:
         is_deep=request.arguments.has("values"),
         key=state_of(settings, store, deep=False).key,
     )
+
+
+def _rekey(request: CommandRequest) -> Report:
+    """What is closed with an older secret of a team is closed with its first."""
+    if request.arguments.has("key") or request.arguments.has("values"):
+        raise UsageError("the key of a team is its secret: `--team` stands alone")
+    database = request.environ.get(DATABASE, "")
+    if not database:
+        raise UsageError(f"which team is not known: set {DATABASE}, and its secret")
+    # What a team needs is loaded by those who have one.
+    from switchboard.daemon.team.desk import rekey_team  # noqa: PLC0415
+
+    return VaultRekeyReport(changed=rekey_team(database, request.environ))
 
 
 def _with_key(settings: Settings, choice: KeyChoice) -> VaultOptions:

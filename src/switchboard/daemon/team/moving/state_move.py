@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from switchboard.approvals.store.database import Database, approvals_file
 from switchboard.approvals.store.postgres import APPROVALS
-from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.tables import AUDIT
 from switchboard.core.faults import Fault, FaultCode
-from switchboard.daemon.team.membership import PARTS, team_keys
+from switchboard.daemon.team.membership import PARTS, audit_key, team_keys
 from switchboard.daemon.team.moving.approval_rows import (
     PINS,
     RULES,
@@ -186,7 +185,7 @@ def _write_database(
 ) -> Generator[MovedKind]:
     # The log first: it takes longest, and keeps nobody else waiting.
     if found.log is not None:
-        yield write_log(sql, found.log, AuditKey(keys[0].derived("audit")))
+        yield write_log(sql, found.log, audit_key(keys))
     # From the first look to the end nobody else writes them.
     if found.rows:
         sql.change("LOCK TABLE pins, rules IN SHARE ROW EXCLUSIVE MODE")

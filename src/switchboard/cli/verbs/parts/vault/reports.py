@@ -106,6 +106,20 @@ class VaultRotateReport(Report, frozen=True, kw_only=True, tag="switchboard.vaul
         yield f"{what} has a new key, {self.key}"
 
 
+class VaultRekeyReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-rekey/1"):
+    """The values of a team are closed with its first secret."""
+
+    # How many were not before.
+    changed: int
+
+    def notes(self, style: Style) -> Iterator[str]:
+        del style
+        if self.changed:
+            yield f"{self.changed} values were closed with an older secret, and none is any more"
+        else:
+            yield "every value was closed with the first secret already"
+
+
 class VaultUnlockReport(Report, frozen=True, kw_only=True, tag="switchboard.vault-unlock/1"):
     """The daemon was told the key of the vault."""
 
