@@ -9,9 +9,11 @@ Usage: python -m conformance.run [--server | --client] [SCENARIO…]
 
 import argparse
 import asyncio
+import os
+import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -19,12 +21,17 @@ from conformance import targets
 from conformance.suite import SIDES, VERSIONS, Outcome, outcomes, run, scenarios
 from conformance.targets import Target
 from conformance.verdicts import Row, is_lost, table, weaker, why
+from support.measuring import starter
+from support.nursery import VARIABLE as NURSERY
+from support.nursery import nursery, started_in_it
 from support.workspace import CHECKOUT
 
 # What the suite wrote stays here until the next run, for those who want to know more.
 KEPT = CHECKOUT / ".run" / "conformance"
 DRIVER = Path(__file__).parent / "child_client.py"
 AUTH_DRIVER = Path(__file__).parent / "auth_client.py"
+# What every client of a scenario loads.
+LOADED = ("conformance.child_client", "conformance.auth_client")
 DIRECT = "direct"
 LOGIN = "login"
 HANDSHAKE = "handshake child"
@@ -50,27 +57,39 @@ async def server_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
     """Run the server scenarios in every way and version."""
     expected = {version: _wanted(scenarios("server", version), wanted) for version in VERSIONS}
     found: dict[tuple[str, str], dict[str, Outcome]] = {}
-    for way, opened in WAYS.items():
+    # Of all ways together, so that nobody waits for the last of one.
+    gate = asyncio.Semaphore(AT_ONCE)
+    for way in WAYS:
         (kept / way).mkdir(parents=True)
-        async with opened(kept / way) as target:
-            gate = asyncio.Semaphore(AT_ONCE)
-            ran = await asyncio.gather(
-                *(
-                    _version(target, version, names, kept / way / version, gate)
-                    for version, names in expected.items()
-                )
-            )
-            for version, by_name in zip(expected, ran, strict=True):
-                for name, outcome in by_name.items():
-                    found.setdefault((name, version), {})[way] = outcome
-            lost = [
-                (name, version)
-                for (name, version), ways in found.items()
-                if judged(way, version) and is_lost(ways[DIRECT], ways[way])
-            ]
+    ran = await asyncio.gather(
+        *(_way(opened, expected, kept / way, gate) for way, opened in WAYS.items())
+    )
+    for way, by_version in zip(WAYS, ran, strict=True):
+        for version, by_name in zip(expected, by_version, strict=True):
+            for name, outcome in by_name.items():
+                found.setdefault((name, version), {})[way] = outcome
+    for way, opened in WAYS.items():
+        lost = [
+            (name, version)
+            for (name, version), ways in found.items()
+            if judged(way, version) and is_lost(ways[DIRECT], ways[way])
+        ]
         for name, version in lost[:SECOND_LOOKS]:
             found[name, version][way] = await _alone(opened, version, name, kept / way)
     return [Row(name, version, ways) for (name, version), ways in sorted(found.items())]
+
+
+async def _way(
+    opened: Way, expected: Mapping[str, Sequence[str]], folder: Path, gate: asyncio.Semaphore
+) -> list[dict[str, Outcome]]:
+    """Run the scenarios of every version in one way."""
+    async with opened(folder) as target:
+        return await asyncio.gather(
+            *(
+                _version(target, version, names, folder / version, gate)
+                for version, names in expected.items()
+            )
+        )
 
 
 async def _version(
@@ -117,15 +136,16 @@ async def client_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
         for way, endpoint in FRONTS.items():
             folder = kept / way / f"{version}-{name}"
             async with gate:
-                ways[way] = await _client(name, version, endpoint, folder)
+                ways[way] = await _client(name, version, endpoint, folder, at)
         return Row(name, version, ways)
 
-    rows = await asyncio.gather(*(row(name, version) for name, version in pairs))
-    bad = [(found, way) for found in rows for way in FRONTS if not found.outcomes[way].passes]
-    for found, way in bad[:SECOND_LOOKS]:
-        folder = kept / way / f"{found.version}-{found.scenario}-again"
-        outcome = await _client(found.scenario, found.version, FRONTS[way], folder)
-        found.outcomes[way] = outcome._replace(again=True)
+    async with nursery(LOADED, starter(os.environ)) as at:
+        rows = await asyncio.gather(*(row(name, version) for name, version in pairs))
+        bad = [(found, way) for found in rows for way in FRONTS if not found.outcomes[way].passes]
+        for found, way in bad[:SECOND_LOOKS]:
+            folder = kept / way / f"{found.version}-{found.scenario}-again"
+            outcome = await _client(found.scenario, found.version, FRONTS[way], folder, at)
+            found.outcomes[way] = outcome._replace(again=True)
     return sorted(rows)
 
 
@@ -145,31 +165,29 @@ async def auth_rows(kept: Path, wanted: Sequence[str] = ()) -> list[Row]:
     async def row(name: str, version: str) -> Row:
         async with gate:
             folder = kept / name.replace("/", "-")
-            outcome = await _client(name, version, FRONTS["handshake client"], folder, AUTH_DRIVER)
+            front = FRONTS["handshake client"]
+            outcome = await _client(name, version, front, folder, at, driver=AUTH_DRIVER)
             if not outcome.passes:
                 folder = folder.with_name(f"{folder.name}-again")
-                outcome = await _client(
-                    name, version, FRONTS["handshake client"], folder, AUTH_DRIVER
-                )
+                outcome = await _client(name, version, front, folder, at, driver=AUTH_DRIVER)
             return Row(name, version, {LOGIN: outcome})
 
-    rows = await asyncio.gather(*(row(name, version) for name, version in newest.items()))
+    async with nursery(LOADED, starter(os.environ)) as at:
+        rows = await asyncio.gather(*(row(name, version) for name, version in newest.items()))
     return sorted(rows)
 
 
 async def _client(
-    name: str, version: str, endpoint: str, folder: Path, driver: Path = DRIVER
+    name: str, version: str, endpoint: str, folder: Path, at: str, *, driver: Path = DRIVER
 ) -> Outcome:
-    # The suite hands the words to a shell, which puts the paths in.
-    command = '"$CONFORMANCE_PYTHON" "$CONFORMANCE_DRIVER"'
+    # The suite hands the words to a shell, and adds the address.
+    command = shlex.join(started_in_it(driver))
     words = ["client", "--command", command, "--scenario", name, "--spec-version", version]
     # On a busy machine a login takes long.
     words += ["--timeout", "90000"]
     env = {
-        "CONFORMANCE_PYTHON": sys.executable,
-        "CONFORMANCE_DRIVER": str(driver),
         "CONFORMANCE_FRONT": endpoint,
-        "PYTHONPATH": str(CHECKOUT / "tests"),
+        NURSERY: at,
     }
     code = await run(words, folder, env)
     outcome = outcomes(folder, [name], "client")[name]

@@ -11,6 +11,7 @@ import sys
 from asyncio.subprocess import DEVNULL, STDOUT
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -83,6 +84,7 @@ def node() -> str:
     )
 
 
+@cache
 def scenarios(side: Side, version: str | None = None) -> list[str]:
     """Give the names of the scenarios of a version; without one, those of extensions."""
     words = [node(), str(SUITE), "list", f"--{side}"]

@@ -11,9 +11,13 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from support.nursery import VARIABLE, nursery, started_in_it
 from support.workspace import Json, Workspace, server
 
-EVERYTHING = [sys.executable, str(Path(__file__).parent / "everything_server.py")]
+SCRIPT = Path(__file__).parent / "everything_server.py"
+EVERYTHING = [sys.executable, str(SCRIPT)]
+# What it loads.
+LOADED = ("uvicorn", "mcp.server.lowlevel", "mcp.server.stdio", "mcp.server.streamable_http")
 CHILD = "everything"
 PATIENCE = 30.0
 
@@ -50,9 +54,11 @@ async def through_stdio(folder: Path) -> AsyncGenerator[Target]:
 async def through_handshake(folder: Path) -> AsyncGenerator[Target]:
     """Put an everything server behind Switchboard that speaks as servers did before 2026-07-28."""
     # It asks without saying whom it means, and scenarios run side by side: each gets its own.
-    entry = {**server([*EVERYTHING, "handshake"]), "scope": "session"}
-    async with _switchboard(folder, entry) as target:
-        yield target
+    async with nursery(LOADED, os.environ) as at:
+        command = started_in_it(SCRIPT, "handshake")
+        entry = {**server(command, env={VARIABLE: at}), "scope": "session"}
+        async with _switchboard(folder, entry) as target:
+            yield target
 
 
 @asynccontextmanager

@@ -73,6 +73,8 @@ class OpencodeStage:
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+            # It would fetch a package for plugins, which it does without.
+            "npm_config_offline": "true",
         }
 
     def spec(self, **more: Any) -> EngineSpec:

@@ -25,11 +25,16 @@ _ENDS = re.compile(r"[`'\"\n,;()]|: |\. |\.$|:$")
 _PLACEHOLDER = re.compile(rf"[A-Z{SOMETHING}][A-Z{SOMETHING}=]*")
 
 
+@cache
 def remedies() -> dict[str, set[str]]:
     """Every command in a text that is no help of a verb, with the files that have it."""
     found: dict[str, set[str]] = {}
     for path in sorted(_SOURCES.rglob("*.py")):
-        for text in _texts(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        # Most files tell nobody to type anything, and to read them takes seconds.
+        if PROGRAM.name not in source:
+            continue
+        for text in _texts(ast.parse(source)):
             for command in _commands(text):
                 found.setdefault(command, set()).add(str(path.relative_to(_SOURCES)))
     return found
