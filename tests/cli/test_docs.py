@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from cli.commands import switchboard
-from support.workspace import CHECKOUT, Workspace
+from support.workspace import CHECKOUT
 from switchboard.cli.options import GLOBAL_OPTIONS
 from switchboard.cli.table import VERBS, loaded
 from switchboard.hosts.table import HOSTS
@@ -44,12 +43,6 @@ def test_the_page_about_setup_names_every_host_and_which_of_them_it_writes() -> 
     for text, is_told in ((written, False), (told, True)):
         ids = sorted(host.id for host in HOSTS if bool(host.only_told) == is_told)
         assert sorted(re.findall(r"`([a-z0-9-]+)`", text)) == ids
-
-
-def test_help_fits_a_terminal(workspace: Workspace) -> None:
-    for verb in VERBS:
-        lines = switchboard(workspace, verb, "--help").out.splitlines()
-        assert [line for line in lines if len(line) > 100] == [], verb
 
 
 def test_it_is_installed_in_a_way_that_every_system_allows() -> None:

@@ -26,6 +26,8 @@ def test_every_command_explains_itself(workspace: Workspace, verb: str) -> None:
     done = switchboard(workspace, verb, "--help")
     assert (done.code, done.err) == (0, "")
     assert f"usage: switchboard {verb}" in done.out
+    # It fits a terminal.
+    assert [line for line in done.out.splitlines() if len(line) > 100] == []
     assert switchboard(workspace, "help", verb).out == done.out
 
 
