@@ -8,15 +8,15 @@ NODE_HOME := tests/node
 # Debian packages. Sandboxes are made with bubblewrap; without it what wants one does not run.
 SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain,
-# hosts a real terminal. systemd checks the units of `deploy`.
-APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light systemd redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
+# hosts a real terminal, the judge of a team networks of its own. systemd checks the units of `deploy`.
+APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light iproute2 systemd redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
 # One test in five is measured there, which reaches less than all of them.
 SAMPLE_FLOOR := 82
 PYTEST := $(PY) -m pytest $(PYTEST_WORDS)
 # Their tests start programs for nearly all that they look at.
-SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate procs runs sandbox switchyard team upgrade
+SLOW_TESTS := agents bridge browser cli conformance daemon e2e egress engines find gate judge procs runs sandbox switchyard team upgrade
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 # A lock names everything. Without `--no-deps` pip would look for what an extra asks for, and find a
 # version that came out since.

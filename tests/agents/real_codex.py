@@ -10,7 +10,7 @@ from support.models.responses import responses_model
 from support.models.script import Step
 from support.workspace import Workspace
 
-_AGENT = """
+AGENT = """
 name = "reviewer"
 description = "Reviews."
 instructions = "You review."
@@ -42,7 +42,7 @@ def configure(workspace: Workspace, more: str = "", *, unconfined: bool = False)
     )
     folder = workspace.home / "agents"
     folder.mkdir(exist_ok=True)
-    agent = _AGENT
+    agent = AGENT
     if unconfined:
         agent = agent.replace("workspace-write", "danger-full-access").replace(
             "on-request", "never"

@@ -121,6 +121,21 @@ async def test_the_lowest_number_goes_first_and_each_queue_has_its_own(team: Tea
     assert await team.waiting("host:a") == []
 
 
+async def test_what_is_not_to_be_repeated_waits_for_nobody_when_its_owner_is_gone(
+    team: Team,
+) -> None:
+    """Somebody may be taken for gone between two looks of a worker at who is."""
+    run = await team.gateway.add(a_run(on_crash="fail"))
+    await team.one.take(run.id, alone=True)
+    await team.one.claim(run.id, alone=True)
+    team.gone.add("a:worker:1")
+    assert await team.two.give_back(run.id) is None
+    assert await team.waiting() == []
+    kept = await team.gateway.get(run.id)
+    assert kept is not None
+    assert kept.state == "working"
+
+
 async def test_nobody_but_its_owner_writes_a_run(team: Team) -> None:
     run = await team.gateway.add(a_run(on_crash="retry"))
     await team.one.take(run.id, alone=True)

@@ -23,14 +23,14 @@ PATIENCE = 60.0
 _DEBIAN = Path("/usr/lib/postgresql")
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     found = shutil.which(name)
     if found:
         return found
     return str(max(_DEBIAN.glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3])))
 
 
-def _as_postgres() -> list[str]:
+def as_postgres() -> list[str]:
     """How a program is run as somebody whom PostgreSQL accepts, and ends with these tests."""
     words = ["setpriv", "--pdeathsig", "QUIT"]
     if os.geteuid() == 0:
@@ -51,9 +51,9 @@ class Cluster:
             self.port = int(probe.getsockname()[1])
         self._numbers = count(1)
         self._process: subprocess.Popen[bytes] | None = None
-        words = [_program("initdb"), "-D", str(self._data), "-U", "postgres", "-A", "trust"]
+        words = [program("initdb"), "-D", str(self._data), "-U", "postgres", "-A", "trust"]
         words += ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
-        subprocess.run([*_as_postgres(), *words], check=True, cwd="/", capture_output=True)
+        subprocess.run([*as_postgres(), *words], check=True, cwd="/", capture_output=True)
 
     @property
     def _data(self) -> Path:
@@ -72,7 +72,7 @@ class Cluster:
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         self._process = subprocess.Popen(
-            [*_as_postgres(), _program("postgres"), "-D", str(self._data), *options],
+            [*as_postgres(), program("postgres"), "-D", str(self._data), *options],
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -1,13 +1,16 @@
 """One gateway among the others: what it vouches for, and when it is better left alone."""
 
+import threading
 import time
 from typing import Any, cast
 
 import pytest
 
-from switchboard.core.faults import Fault
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.team.membership import Team
 from switchboard.postgres.address import DatabaseAddress
+from switchboard.postgres.presence import PRESENCE, Presence
+from switchboard.postgres.schema import prepare
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.relay import Relay
 from switchboard.surface.http.surface import HttpSurface
@@ -71,6 +74,32 @@ async def test_gateways_know_each_other_and_believe_who_has_a_secret_of_the_team
     finally:
         one.close()
         two.close()
+
+
+def test_who_was_not_heard_by_the_database_tries_again_at_once(
+    database: DatabaseAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is silent for the lease is taken for gone, and what it asks is cancelled."""
+    prepare(database, [PRESENCE])
+    presence = Presence(database, "gateway", lease_s=12.0)
+    presence.join()
+    tries: list[float] = []
+    enough = threading.Event()
+
+    def fail() -> None:
+        tries.append(time.monotonic())
+        if len(tries) > 3:
+            enough.set()
+        raise Fault(FaultCode.UNAVAILABLE, "database-unusable", "away")
+
+    monkeypatch.setattr(presence, "_beat", fail)
+    try:
+        assert enough.wait(30)
+    finally:
+        monkeypatch.undo()
+        presence.leave()
+    # A sign of life would be due each second.
+    assert tries[3] - tries[0] < 2.5
 
 
 def test_without_its_database_there_is_no_gateway() -> None:

@@ -18,6 +18,8 @@ from switchboard.postgres.database import Addition, Part, PostgresDatabase
 LEASE_S = 60.0
 # How many signs of life a lease has room for.
 _BEATS = 12
+# How soon one is tried again that the database did not take.
+_AGAIN_S = 0.25
 # What may be left of a lease when a sign of life is answered, for it to count.
 _FRESH = 0.1
 _TAG_BYTES = 8
@@ -176,12 +178,16 @@ class Presence:
             return False
 
     def _run(self) -> None:
-        while not self._is_leaving.wait(self._beat_s):
+        pause_s = self._beat_s
+        while not self._is_leaving.wait(pause_s):
             try:
                 self._beat()
             except Fault:
-                # The next one may reach it; until then the lease runs.
-                continue
+                # The lease runs, and once it has ended others cancel what this one asks: so the
+                # first thing that a database hears when it is back is who is there.
+                pause_s = min(self._beat_s, _AGAIN_S)
+            else:
+                pause_s = self._beat_s
         try:
             if self._beats is not None:
                 self._beats.change("DELETE FROM members WHERE id = ?", self.id)

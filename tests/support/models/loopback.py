@@ -203,11 +203,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(model: ScriptedModel) -> Generator[ScriptedModel, None, None]:
-    """Serve the model on a free port of loopback; its address is `model.url`."""
+def serving(model: ScriptedModel, host: str = "127.0.0.1") -> Generator[ScriptedModel, None, None]:
+    """Serve the model on a free port, of loopback unless told otherwise; `model.url` is where."""
     handler = type("Handler", (_Handler,), {"model": model})
-    with _Server(("127.0.0.1", 0), handler) as server:
-        model.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with _Server((host, 0), handler) as server:
+        model.url = f"http://{host}:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         try:

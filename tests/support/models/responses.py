@@ -176,7 +176,7 @@ def _outputs(body: Json) -> list[Json]:
 
 
 @contextmanager
-def responses_model(*steps: Step) -> Generator[ScriptedModel, None, None]:
+def responses_model(*steps: Step, host: str = "127.0.0.1") -> Generator[ScriptedModel, None, None]:
     """Serve a scripted model for Codex."""
-    with serving(ScriptedModel(Responses(), "/responses", steps)) as model:
+    with serving(ScriptedModel(Responses(), "/responses", steps), host) as model:
         yield model

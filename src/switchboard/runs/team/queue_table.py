@@ -14,7 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sql import Sql
 from switchboard.core.stores import Owners
 from switchboard.postgres.database import Part
-from switchboard.runs.endings import halted
+from switchboard.runs.endings import MOST_ATTEMPTS, halted
 from switchboard.runs.run import Run, RunSpec
 from switchboard.runs.store.postgres import TeamRunTable
 from switchboard.runs.store.run_table import readable_run
@@ -132,7 +132,10 @@ class QueueTable(TeamRunTable):
             return run
 
     def give_back(self, run_id: str, /) -> Run | None:
-        """Let a run wait again that is ours, or whose owner is gone. Nothing where it is not so."""
+        """Let a run wait again that is ours, or whose owner is gone. Nothing where it is not so.
+
+        Nor where a run that somebody left must not be attempted again.
+        """
         with self._sql.together(lasting=True):
             self._sql.hold(run_id)
             rows = self._sql.rows(
@@ -145,6 +148,9 @@ class QueueTable(TeamRunTable):
                 return None
             run = readable_run(rows[0]["run"])
             if run is None:
+                return None
+            if owner != self._members.own() and _must_end(run):
+                # Its owner may have been taken for gone only after such runs were looked for.
                 return None
             self._sql.change("UPDATE runs SET owner = '' WHERE id = ?", run_id)
             if rows[0]["is_unwanted"]:
@@ -229,6 +235,11 @@ class QueueTable(TeamRunTable):
 def host_of(owner: str) -> str:
     """The machine of a process, by its name among the members."""
     return owner.partition(":")[0]
+
+
+def _must_end(run: Run) -> bool:
+    """Whether it is not attempted again once its process is gone."""
+    return run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS
 
 
 def _cancelled(run: Run, now: float) -> dict[str, Any]:

@@ -28,6 +28,8 @@ _SLICE_BYTES = 256 * 1024
 _MOST_UNFINISHED = 64 << 20
 # Of a request that came over another gateway: the address of its client, vouched for.
 RELAYED = "x-switchboard-relayed"
+# The tag of that gateway.
+RELAYED_BY = "x-switchboard-relayed-by"
 # Where the server keeps what is known of a connection.
 CONNECTION = "switchboard-connection"
 _SOON: Headers = ((b"retry-after", b"1"),)
@@ -99,6 +101,8 @@ class Exchange:
         self.client_address, self.client_port = scope.get("client") or ("", 0)
         # Who asks, once that is known and where people have names.
         self.person: Person | None = None
+        # Whether the gateway that passed it on has ended, so that nobody knows of the client.
+        self.is_lost: Callable[[], Awaitable[bool]] | None = None
         # What was found out about the connection that this request came by, for those after it.
         self.connection: dict[str, bool] = scope.get("state", {}).get(CONNECTION, {})
         # Of a plain request, whose head is read already.

@@ -27,6 +27,12 @@ from switchboard.wire.messages import (
 
 # The one version in which a body may hold several messages.
 _BATCHING = "2025-03-26"
+_UNKNOWN = "there is no such session; begin with `initialize`"
+# Of a stream that broke: clients show it as the answer to the call that it was for.
+_LOST = (
+    "there is no such session any more, so the answer to what was under way in it is lost, and it"
+    " may have been done; begin with `initialize`"
+)
 
 
 class HandshakeEra:
@@ -60,7 +66,7 @@ class HandshakeEra:
 
     async def get(self, exchange: Exchange) -> None:
         """Open the stream of a session, or go on with one that broke."""
-        session = self._session(exchange)
+        session = self._session(exchange, _LOST if exchange.header(LAST_EVENT_ID) else _UNKNOWN)
         if not exchange.accepts_events:
             raise Refusal(406, "the client must accept `text/event-stream`")
         if event_id := exchange.header(LAST_EVENT_ID):
@@ -73,13 +79,13 @@ class HandshakeEra:
         self._sessions.close(self._session(exchange), "the client ended it")
         await exchange.reply(HttpReply(204))
 
-    def _session(self, exchange: Exchange) -> HttpSession:
+    def _session(self, exchange: Exchange, otherwise: str = _UNKNOWN) -> HttpSession:
         session_id = exchange.header(SESSION_ID)
         if not session_id:
             raise Refusal(400, f"the header `{SESSION_ID}` is missing; `initialize` gives it")
         session = self._sessions.get(session_id, exchange.person)
         if session is None:
-            raise Refusal(404, "there is no such session; begin with `initialize`")
+            raise Refusal(404, otherwise)
         version = exchange.header(PROTOCOL_VERSION)
         if version is not None and version not in HANDSHAKE_VERSIONS:
             raise Refusal(400, f"`{PROTOCOL_VERSION}` names a version that is not supported")

@@ -10,6 +10,8 @@ from switchkit.platform.ports import bind_alone
 
 # The one path of the protocol.
 PATH = "/mcp"
+# Whether a gateway of a team lives, and whether it may be sent requests.
+ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
 # What begins like this belongs to the daemon itself.
 CONTROL_PATH = "/control/"
 # Where gateways of a team forward what another one runs.

@@ -115,11 +115,15 @@ class ModernEra:
         delivery = Delivery(exchange, stream, self._tasks)
         if message.method == "subscriptions/listen":
             self._listening[endpoint] = stream
-        elif exchange.is_plain:
+        elif exchange.is_plain and exchange.is_lost is None:
             delivery.begin(self._bells, done)
             return
         try:
             await delivery.run()
+            if not stream.has_ended and exchange.is_lost is not None and await exchange.is_lost():
+                # It was not the client who left, but the gateway between us. What was begun goes
+                # on, and the client finds it when it sends the same again.
+                stream.release()
         finally:
             done()
 

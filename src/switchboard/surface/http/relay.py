@@ -5,6 +5,7 @@ session of the handshake era, and those that bring answers to a call that waits.
 with the tag of that gateway. Loaded by gateways of a team alone.
 """
 
+import asyncio
 import re
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,8 +14,8 @@ import httpx2
 
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.people import key_of
-from switchboard.surface.http.exchange import RELAYED, ClientLeft, Exchange, Refusal
-from switchboard.surface.http.listener import PATH
+from switchboard.surface.http.exchange import RELAYED, RELAYED_BY, ClientLeft, Exchange, Refusal
+from switchboard.surface.http.listener import ALIVE_PATH, PATH
 
 _TAG = re.compile(r"([0-9a-f]{16})-")
 _CONNECT_S = 3.0
@@ -23,6 +24,7 @@ _NOT_PASSED_ON = frozenset(
     {
         *("host", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te"),
         *("trailer", "transfer-encoding", "upgrade", "content-length", "accept-encoding", RELAYED),
+        RELAYED_BY,
     }
 )
 
@@ -106,6 +108,17 @@ class Relay:
                 return True
         return False
 
+    async def has_ended(self, tag: str) -> bool:
+        """Whether another gateway cannot be reached any more."""
+        address = await self.gateways.address_of(tag)
+        if not address:
+            return True
+        try:
+            await self._http.get(address + ALIVE_PATH, timeout=_CONNECT_S)
+        except httpx2.RequestError:
+            return True
+        return False
+
     async def _answered_by(self, exchange: Exchange, address: str, body: bytes) -> bool:
         """Answer a request as the gateway there does. False where there is none."""
         request = self._http.build_request(
@@ -114,17 +127,21 @@ class Relay:
             headers=[
                 *((name, value) for name, value in exchange.headers if name not in _NOT_PASSED_ON),
                 (RELAYED, self.gateways.vouch(_whose(exchange))),
+                (RELAYED_BY, self.gateways.tag),
             ],
             content=body,
         )
+        left = self._tasks.start(exchange.until_left())
         try:
-            response = await self._http.send(request, stream=True)
+            response = await self._sent(request, left)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             # It has ended, and with it everything that belonged to it.
+            left.cancel()
             return False
         except httpx2.RequestError:
+            left.cancel()
             raise Refusal(502, "the gateway of this request ended before it answered") from None
-        leaving = self._tasks.start(self._until_left(exchange, response))
+        leaving = self._tasks.start(self._until_left(left, response))
         try:
             await exchange.begin(
                 response.status_code,
@@ -164,7 +181,20 @@ class Relay:
         await self._tasks.aclose()
         await self._http.aclose()
 
-    async def _until_left(self, exchange: Exchange, response: httpx2.Response) -> None:
+    async def _sent(self, request: httpx2.Request, left: "asyncio.Task[None]") -> httpx2.Response:
+        """What is answered, as soon as that begins. Raises ClientLeft."""
+        sending = self._tasks.start(self._http.send(request, stream=True))
+        try:
+            await asyncio.wait({sending, left}, return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                raise ClientLeft
+        except BaseException:
+            # The connection ends with it, and so the other gateway knows.
+            sending.cancel()
+            raise
+        return sending.result()
+
+    async def _until_left(self, left: "asyncio.Task[None]", response: httpx2.Response) -> None:
         """A client that leaves has left the gateway of its request, too."""
-        await exchange.until_left()
+        await left
         await response.aclose()

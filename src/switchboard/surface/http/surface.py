@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
@@ -17,6 +18,7 @@ from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.access import Access
 from switchboard.surface.http.exchange import (
     RELAYED,
+    RELAYED_BY,
     BodyBudget,
     ClientLeft,
     Exchange,
@@ -28,7 +30,13 @@ from switchboard.surface.http.exchange import (
     closing,
 )
 from switchboard.surface.http.handshake import HandshakeEra
-from switchboard.surface.http.listener import CONTROL_PATH, PATH, SINGLETONS_PATH
+from switchboard.surface.http.listener import (
+    ALIVE_PATH,
+    CONTROL_PATH,
+    PATH,
+    READY_PATH,
+    SINGLETONS_PATH,
+)
 from switchboard.surface.http.modern import ModernEra, claims_modern, state_in
 from switchboard.surface.http.sessions import IDLE_S, HttpSessions
 from switchboard.surface.sink import Sink
@@ -50,8 +58,7 @@ if TYPE_CHECKING:
     from switchboard.surface.http.routes import ControlRoutes
 
 # Whether the process lives, and whether requests should come to it.
-_ALIVE, _READY = "/healthz", "/readyz"
-_HEALTH = frozenset({_ALIVE, _READY})
+_HEALTH = frozenset({ALIVE_PATH, READY_PATH})
 # Where RFC 9728 has us describe ourselves: for our path, and for the host as a whole.
 _ABOUT_US = frozenset({"/.well-known/oauth-protected-resource" + each for each in ("", PATH)})
 _ID_BYTES, _AT_ONCE = 5, 64
@@ -239,13 +246,15 @@ class HttpSurface:
         if not client or key != key_of(exchange.person):
             raise Refusal(400, f"the header `{RELAYED}` is for gateways of this team")
         exchange.client_address = client
+        if by := exchange.header(RELAYED_BY):
+            exchange.is_lost = partial(relay.has_ended, by)
 
     async def _tell_health(self, exchange: Exchange, relay: "Relay") -> None:
         """For load balancers and supervisors, which have no token."""
         if exchange.method not in {"GET", "HEAD"}:
             raise Refusal(405, "this method is not offered", headers=((b"allow", b"GET, HEAD"),))
         trouble = ""
-        if exchange.path == _READY:
+        if exchange.path == READY_PATH:
             is_leaving = self._is_closing or self._is_retiring
             trouble = "it is about to stop" if is_leaving else relay.gateways.trouble()
         text = trouble or "ok"
