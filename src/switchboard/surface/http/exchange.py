@@ -32,6 +32,7 @@ RELAYED = "x-switchboard-relayed"
 RELAYED_BY = "x-switchboard-relayed-by"
 # Where the server keeps what is known of a connection.
 CONNECTION = "switchboard-connection"
+_OK = 200
 _SOON: Headers = ((b"retry-after", b"1"),)
 _EVENT_HEADERS: Headers = (
     (b"content-type", SSE_TYPE.encode()),
@@ -112,6 +113,8 @@ class Exchange:
             self.repeated: AbstractSet[str] = cycle.head.repeated
             # Not where somebody else has a say in what is sent.
             self._direct = cycle if send == cycle.send else None
+            # The value of a header: asked so often that it is no function of ours.
+            self.header = self._headers.get
             return
         self._direct = None
         self._headers: dict[str, str] = {}
@@ -121,12 +124,9 @@ class Exchange:
             if name in self._headers:
                 repeated.add(name)
             self._headers[name] = raw_value.decode("latin-1").strip(" \t")
+        self.header = self._headers.get
 
     # Request
-
-    def header(self, name: str) -> str | None:
-        """The value of a header."""
-        return self._headers.get(name)
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -208,13 +208,17 @@ class Exchange:
         direct = self._direct
         if direct is None or not direct.may_reply:
             return False
-        size = sum(memoryview(part).nbytes for part in reply.parts)
+        size = sum(map(len, reply.parts))
         if size > _JOIN_BYTES:
             return False
+        body = b"".join(reply.parts)
+        if reply.status == _OK and reply.media_type is JSON_TYPE and not self._more:
+            direct.reply_json(reply.headers, body)
+            return True
         headers = [*reply.headers, (b"content-length", b"%d" % size)]
         if size:
             headers.append((b"content-type", reply.media_type.encode()))
-        direct.reply(reply.status, [*headers, *self._more], b"".join(reply.parts))
+        direct.reply(reply.status, [*headers, *self._more], body)
         return True
 
     def add_headers(self, headers: Headers) -> None:

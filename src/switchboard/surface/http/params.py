@@ -18,9 +18,15 @@ from switchboard.wire.http_headers import text_of
 from switchboard.wire.messages import RpcError
 from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, rendered
 
-# The input schema of a tool, for a client with these capabilities and whose it is: a child may
+# The input schema of a tool, for a client with such capabilities and whose it is: a child may
 # start for it.
-SchemaOf = Callable[[str, dict[str, Any], Person | None], Awaitable[Raw | None]]
+SchemaOf = Callable[
+    [str, Callable[[], dict[str, Any]], Person | None], Awaitable[Raw | None]
+]
+
+# By the identity of a schema that is kept here, too.
+_marked: dict[int, tuple[Raw, bool]] = {}
+_MOST_KNOWN = 256
 
 
 class _Meta(Struct):
@@ -49,9 +55,9 @@ async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> 
         named = msgspec.json.decode(params, type=_Named)
     except (msgspec.MsgspecError, RecursionError):
         return
-    schema = await schema_of(named.name, named.capabilities(), exchange.person)
+    schema = await schema_of(named.name, named.capabilities, exchange.person)
     # Hardly any tool has marks: only for one that has are the arguments read.
-    if schema is None or MARK not in bytes(schema):
+    if schema is None or not _has_marks(schema):
         return
     try:
         read = msgspec.json.decode(schema)
@@ -62,6 +68,17 @@ async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> 
         return
     for mark in found:
         _check(exchange, mark, mark.value_in(arguments))
+
+
+def _has_marks(schema: Raw) -> bool:
+    # A schema is the same object as long as it is the same schema, and may be long.
+    known, found = _marked.get(id(schema), (None, False))
+    if known is not schema:
+        if len(_marked) >= _MOST_KNOWN:
+            _marked.clear()
+        found = MARK in bytes(schema)
+        _marked[id(schema)] = (schema, found)
+    return found
 
 
 def _check(exchange: Exchange, mark: Mark, value: Any) -> None:

@@ -8,6 +8,7 @@ go first, then other notifications; a request or a response is never dropped.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Raw, Struct
@@ -86,8 +87,8 @@ class Stream:
         self.is_answered = False
         # Who is told that there is something to send or that it is over, else who waits for it.
         self.on_news: Callable[[], None] | None = None
-        self.news = asyncio.Event()
-        self._taken = asyncio.Event()
+        # Only where somebody waits to be sent, and for the client to read on.
+        self._taken: asyncio.Event | None = None
         # Whoever carries the messages now; a newer connection takes the place of an older.
         self.carrier: object | None = None
         self._questions = questions
@@ -106,6 +107,11 @@ class Stream:
         # What it means that the client has left.
         self.leaving: GaveUp = "left"
 
+    @cached_property
+    def news(self) -> asyncio.Event:
+        """Set when there is something to send, or it is over."""
+        return asyncio.Event()
+
     # The sink
 
     def notify(self, method: str, params: Parts, /) -> None:
@@ -118,8 +124,9 @@ class Stream:
 
     async def relieved(self) -> None:
         while self.is_pressed:
-            self._taken.clear()
-            await self._taken.wait()
+            taken = self._taken = self._taken or asyncio.Event()
+            taken.clear()
+            await taken.wait()
 
     def when_answered(self, message_id: MessageId, tell: Callable[[], None], /) -> None:
         del message_id
@@ -176,10 +183,13 @@ class Stream:
             else:
                 self.whole = reply
         self.has_ended = True
-        self._taken.set()
+        if self._taken is not None:
+            self._taken.set()
         self.tell()
 
     def _note_answer(self) -> None:
+        if not self.held:
+            return
         # One that goes on was answered with a question.
         ended = [receipt for receipt in self.held.values() if receipt.status]
         if not ended:
@@ -241,7 +251,8 @@ class Stream:
         """The next message to send. There must be one."""
         message = self._waiting.popleft()
         self._waiting_bytes -= message.size
-        self._taken.set()
+        if self._taken is not None:
+            self._taken.set()
         if self.has_ids:
             self._kept.append(message)
             self._kept_bytes += message.size
@@ -260,6 +271,8 @@ class Stream:
         """A connection has taken the message with this number, or the answer alone."""
         if number is None and self._sent is not None:
             self._sent.take()
+        if not self._receipts:
+            return
         done = [each for each in self._receipts if each[0] == number or _is_up_to(each[0], number)]
         self._receipts = [each for each in self._receipts if each not in done]
         for _, tell in done:

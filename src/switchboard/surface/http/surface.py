@@ -308,7 +308,7 @@ class HttpSurface:
         return hashlib.sha256(f"{self._entrance}{key}".encode()).hexdigest()[:16]
 
     async def _input_schema(
-        self, name: str, capabilities: dict[str, Any], person: Person | None
+        self, name: str, capabilities: Callable[[], dict[str, Any]], person: Person | None
     ) -> Raw | None:
         boards = self._boards if self._views is None else self._views.boards(person)
         with boards.lease() as board:
@@ -318,7 +318,7 @@ class HttpSurface:
                     id="",
                     via="http",
                     workspace=self._workspace,
-                    capabilities=capabilities,
+                    capabilities=capabilities(),
                     person=person,
                 )
                 tool = await board.directory().tool(name, nobody, None)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ from switchboard.surface.http.plain.head import PlainHead
 _STATUS = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}
 _BODILESS = frozenset({204, 304})
 _CLOSE = (b"connection", b"close")
+_JSON = (b"content-type", b"application/json")
+_JSON_HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\ncontent-type: application/json\r\n\r\n%b"
 _DISCONNECT = {"type": "http.disconnect"}
 
 
@@ -40,7 +43,6 @@ class PlainCycle(RequestResponseCycle):
         self.transport = carrier.transport
         self.flow = carrier.flow
         self.logger = logger
-        self.message_event = asyncio.Event()
         self.on_response = carrier.answered
         self.disconnected = False
         self.keep_alive = True
@@ -55,6 +57,11 @@ class PlainCycle(RequestResponseCycle):
         # Whether the response comes after the application has returned.
         self.is_promised = False
         self._tell: Callable[[], None] | None = None
+
+    @cached_property
+    def message_event(self) -> asyncio.Event:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Hardly anybody waits for it: the whole body is mostly there."""
+        return asyncio.Event()
 
     async def run(self, app: Any, scope: dict[str, Any]) -> None:
         """Have the application answer, or promise to."""
@@ -84,7 +91,11 @@ class PlainCycle(RequestResponseCycle):
         self.more_body = more
         if self._held > HIGH_WATER_LIMIT and more:
             self.flow.pause_reading()
-        self.message_event.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if "message_event" in vars(self):
+            self.message_event.set()
 
     def whole_body(self) -> bytes | None:
         """The body, if all of it is here and nobody has had any of it."""
@@ -115,7 +126,7 @@ class PlainCycle(RequestResponseCycle):
     def lost(self) -> None:
         """The client has closed the connection."""
         self.disconnected = True
-        self.message_event.set()
+        self._wake()
         if self._tell is not None:
             self._tell()
 
@@ -130,6 +141,16 @@ class PlainCycle(RequestResponseCycle):
         """Write a whole response, whose headers tell its length."""
         self.response_started = True
         self.transport.write(self._head(status, headers) + body)
+        self._complete()
+
+    def reply_json(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+        """Write a whole response with this text: as nearly all of them are."""
+        if headers:
+            more = [*headers, (b"content-length", b"%d" % len(body)), _JSON]
+            self.reply(200, more, body)
+            return
+        self.response_started = True
+        self.transport.write(_JSON_HEAD % (len(body), body))
         self._complete()
 
     async def send(self, message: Any) -> None:
@@ -176,7 +197,7 @@ class PlainCycle(RequestResponseCycle):
     def _complete(self) -> None:
         self.response_complete = True
         self._tell = None
-        self.message_event.set()
+        self._wake()
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
