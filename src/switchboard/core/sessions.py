@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -109,9 +110,14 @@ class Session(Struct, frozen=True, kw_only=True, eq=False):
     def holder(self) -> str:
         """Who it is of, for what outlasts one request: a session, or a client without one."""
         if self.entrance and self.era is Era.MODERN:
-            # It loads slowly, and everyone waits for the first listing.
-            from hashlib import blake2s  # noqa: PLC0415
-
-            name = blake2s(self.client.encode(), digest_size=6).hexdigest()
-            return f"{self.via}:{self.workspace}:{self.entrance}:{name}"
+            return f"{self.via}:{self.workspace}:{self.entrance}:{_short_name(self.client)}"
         return self.id
+
+
+# In the modern era each request says who it is from, and few are from anybody new.
+@lru_cache(256)
+def _short_name(client: str) -> str:
+    # It loads slowly, and everyone waits for the first listing.
+    from hashlib import blake2s  # noqa: PLC0415
+
+    return blake2s(client.encode(), digest_size=6).hexdigest()

@@ -1,5 +1,6 @@
 """The parameters of a request, read as far as an endpoint needs them."""
 
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
@@ -214,8 +215,26 @@ def overrides_from(raw: Raw) -> Overrides:
 
 def introduced(session: Session, meta: Meta) -> Session:
     """The session as a request of the modern era introduces itself. Raises RpcError."""
+    said = (bytes(meta.version or b"null"), bytes(meta.client or b"{}"))
+    capabilities = bytes(meta.capabilities or EMPTY_OBJECT)
+    is_short = len(capabilities) + len(said[1]) <= _REMEMBERED_BYTES
+    read = _remembered if is_short else _introduction
+    protocol, client, declared = read(*said, capabilities)
+    return replace(
+        session,
+        era=Era.MODERN,
+        protocol=protocol,
+        client=client or session.client,
+        capabilities=declared,
+    )
+
+
+def _introduction(
+    version: bytes, about: bytes, capabilities: bytes
+) -> tuple[str, str, dict[str, Any]]:
+    """The protocol, the client and what it can do. Raises RpcError."""
     try:
-        protocol = msgspec.json.decode(meta.version or b"null", type=str)
+        protocol = msgspec.json.decode(version, type=str)
     except msgspec.MsgspecError:
         raise RpcError(INVALID_PARAMS, f"`{PROTOCOL_VERSION_KEY}` must be a string") from None
     if protocol not in MODERN_VERSIONS:
@@ -223,15 +242,14 @@ def introduced(session: Session, meta: Meta) -> Session:
         raise RpcError(
             UNSUPPORTED_PROTOCOL_VERSION, "the protocol version is not supported", supported
         )
-    declared = capabilities_from(meta.capabilities or EMPTY_OBJECT)
+    declared = capabilities_from(Raw(capabilities))
     try:
-        client = msgspec.json.decode(meta.client or b"{}", type=Implementation)
+        client = msgspec.json.decode(about, type=Implementation)
     except msgspec.MsgspecError as error:
         raise RpcError(INVALID_PARAMS, str(error)) from None
-    return replace(
-        session,
-        era=Era.MODERN,
-        protocol=protocol,
-        client=str(client) or session.client,
-        capabilities=declared,
-    )
+    return protocol, str(client), declared
+
+
+# A client says the same of itself with each request, and nobody changes what was read of it.
+_REMEMBERED_BYTES = 2048
+_remembered = lru_cache(256)(_introduction)

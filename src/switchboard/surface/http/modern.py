@@ -84,9 +84,9 @@ class ModernEra:
             return
         message_id = request_id(message)
         try:
-            check_headers(exchange, message)
-            if message.method == "tools/call":
-                await check_params(exchange, message.params, self._schema_of)
+            claims = check_headers(exchange, message)
+            if message.method == "tools/call" and isinstance(claims.name, str):
+                await check_params(exchange, message.params, claims.name, self._schema_of)
         except RpcError as error:
             await exchange.reply(error_reply(message_id, error, modern=True))
             return
@@ -155,9 +155,9 @@ def state_in(body: bytes) -> str | None:
     return state if isinstance(state, str) else None
 
 
-def check_headers(exchange: Exchange, message: Envelope) -> None:
-    """The headers say what the body says. Raises RpcError."""
-    if repeated := sorted(_ROUTING & exchange.repeated):
+def check_headers(exchange: Exchange, message: Envelope) -> _Claims:
+    """The headers say what the body says, which is given. Raises RpcError."""
+    if exchange.repeated and (repeated := sorted(_ROUTING & exchange.repeated)):
         raise RpcError(HEADER_MISMATCH, f"the header `{repeated[0]}` appears more than once")
     claims = _params(message.params)
     if claims.meta.version is UNSET or claims.meta.capabilities is UNSET:
@@ -170,6 +170,7 @@ def check_headers(exchange: Exchange, message: Envelope) -> None:
     _check_name(exchange, message, claims)
     if message.method in HANDSHAKE_ONLY:
         raise RpcError(METHOD_NOT_FOUND, f"`{message.method}` is not offered")
+    return claims
 
 
 def _check_name(exchange: Exchange, message: Envelope, claims: _Claims) -> None:

@@ -4,6 +4,7 @@ What stands in front of us may have let a call pass because of such a header.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,9 +21,7 @@ from switchboard.wire.param_headers import MARK, Mark, agree, are_valid, marks, 
 
 # The input schema of a tool, for a client with such capabilities and whose it is: a child may
 # start for it.
-SchemaOf = Callable[
-    [str, Callable[[], dict[str, Any]], Person | None], Awaitable[Raw | None]
-]
+SchemaOf = Callable[[str, Callable[[], dict[str, Any]], Person | None], Awaitable[Raw | None]]
 
 # By the identity of a schema that is kept here, too.
 _marked: dict[int, tuple[Raw, bool]] = {}
@@ -33,29 +32,25 @@ class _Meta(Struct):
     capabilities: Raw = msgspec.field(name=CLIENT_CAPABILITIES_KEY, default=EMPTY_OBJECT)
 
 
-class _Named(Struct):
-    name: str = ""
-    meta: Raw = msgspec.field(name="_meta", default=Raw(b"{}"))
+class _Said(Struct):
+    meta: _Meta = msgspec.field(name="_meta", default_factory=_Meta)
 
-    def capabilities(self) -> dict[str, Any]:
-        try:
-            return capabilities_from(msgspec.json.decode(self.meta, type=_Meta).capabilities)
-        except (msgspec.MsgspecError, RecursionError, RpcError):
-            # Whoever answers the call says what is wrong with it.
-            return {}
+
+def _capabilities_in(params: Raw) -> dict[str, Any]:
+    try:
+        return capabilities_from(msgspec.json.decode(params, type=_Said).meta.capabilities)
+    except (msgspec.MsgspecError, RecursionError, RpcError):
+        # Whoever answers the call says what is wrong with it.
+        return {}
 
 
 class _Call(Struct):
     arguments: Any = None
 
 
-async def check_params(exchange: Exchange, params: Raw, schema_of: SchemaOf) -> None:
-    """The headers of a `tools/call` agree with its arguments. Raises RpcError."""
-    try:
-        named = msgspec.json.decode(params, type=_Named)
-    except (msgspec.MsgspecError, RecursionError):
-        return
-    schema = await schema_of(named.name, named.capabilities, exchange.person)
+async def check_params(exchange: Exchange, params: Raw, name: str, schema_of: SchemaOf) -> None:
+    """The headers of a `tools/call` agree with the arguments of this tool. Raises RpcError."""
+    schema = await schema_of(name, partial(_capabilities_in, params), exchange.person)
     # Hardly any tool has marks: only for one that has are the arguments read.
     if schema is None or not _has_marks(schema):
         return
