@@ -118,6 +118,9 @@ ALSO_MAY_IMPORT = (
     ),
     Allowance("children/server_launches.py", {"sandbox:limits"}, "as above, to who is asked"),
     Allowance("settings/workspace_limits.py", {"sandbox:limits"}, "it keeps the smaller of two"),
+    Allowance(
+        "cli/verbs/consent/vault.py", {"people"}, "secrets of people are named by their keys"
+    ),
     Allowance("cli/verbs/*vault*.py", {"vault"}, "secrets are put away where no daemon runs, too"),
     Allowance("cli/verbs/*.py", {"children:secrets"}, "it says which secrets servers ask for"),
     Allowance("cli/verbs/*.py", {"settings", "daemon"}, "a verb works on settings or on a board"),
@@ -249,6 +252,8 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     },
     ("cli/verbs/serving/state.py", "switchboard.daemon.team.upgrading.upgrade_tables"): "as above",
     ("cli/verbs/parts/runs/asked_runs.py", "switchboard.daemon.team.desk.TeamRuns"): "as above",
+    ("cli/verbs/consent/vault.py", "switchboard.daemon.team.desk.team_vault"): "as above",
+    ("cli/verbs/consent/vault.py", "switchboard.people.token_door.person_key"): "as above",
     (
         "cli/verbs/parts/approving/team_state.py",
         "switchboard.daemon.team.desk.TeamApprovals",

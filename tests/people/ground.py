@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -137,8 +137,9 @@ async def town(
     groups: Mapping[str, Iterable[str]] = {},
     gateways: int = 2,
     agents: Iterable[str] = (),
+    about: Callable[[OAuthServers], str] = lambda _: "",
 ) -> AsyncGenerator[Town]:
-    """Run all of it. `people` are more keys of the section, `more` is more of the file."""
+    """Run all of it. `people` are more keys of the section, the others more of the file."""
     key = SigningKey()
     ports = [free_port() for _ in range(gateways)]
     resource = f"http://127.0.0.1:{ports[0]}/mcp"
@@ -154,7 +155,9 @@ async def town(
         gate = Gate(Workspace(Path(folder)))
         section = {"issuer": servers.issuer, "resource": resource, **people}
         lines = [f"{name} = {json.dumps(value)}" for name, value in section.items()]
-        text = "\n".join(["enable_mcp_server_surface = true", "[people]", *lines, more])
+        text = "\n".join(
+            ["enable_mcp_server_surface = true", "[people]", *lines, more, about(servers)]
+        )
         gate.workspace.config_toml(text, scope="home")
         for name in agents:
             file = gate.workspace.home / "agents" / f"{name}.toml"

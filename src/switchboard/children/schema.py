@@ -95,6 +95,12 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     # Which of them this is the entry of. Every account has an entry, and so a child, a listing and
     # a login of its own.
     account: str = ""
+    # Whether each person of a team has one of their own, with their secrets and their login; and
+    # whose this one is: their key, and how their issuer knows them. Nobody's where people are not
+    # told apart.
+    per_person: bool = False
+    person: str = ""
+    person_subject: str = ""
     # Absolute. A suite child runs in its own directory, any other server in the workspace.
     cwd: str = ""
     # What an entry says of the folder that it starts in, and what follows from it: whether it
@@ -173,6 +179,11 @@ def by_account(entry: ServerEntry) -> tuple[ServerEntry, ...]:
     return tuple(
         replace(entry, auth=each.auth, accounts=(), account=each.name) for each in entry.accounts
     ) or (entry,)
+
+
+def whose_login(entry: ServerEntry) -> str:
+    """The account that a login is of, and the person; empty where there is but one."""
+    return f"{entry.account}@{entry.person}" if entry.person else entry.account
 
 
 def as_a_process(entry: ServerEntry) -> ServerEntry:

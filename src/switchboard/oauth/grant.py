@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import ServerEntry, whose_login
 from switchboard.oauth.client_identity import ClientIdentity, ClientRegistration
 from switchboard.oauth.metadata import AuthMethod
 from switchboard.oauth.urls import origin_of, resource_of
@@ -87,7 +87,7 @@ def entry_reference(entry: ServerEntry) -> str:
     if auth is not None:
         # Other scopes are a matter of the next login, and a renamed secret is none of its.
         auth = {name: auth[name] for name in auth if name not in ("scopes", "client_secret_ref")}
-    return _ENTRIES + _digest((resource_of(entry.url), auth, entry.account))
+    return _ENTRIES + _digest((resource_of(entry.url), auth, whose_login(entry)))
 
 
 def _digest(of: object) -> str:

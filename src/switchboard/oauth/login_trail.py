@@ -50,6 +50,7 @@ class LoginTrail:
                 event,
                 server=entry.name,
                 account=entry.account,
+                person=entry.person_subject,
                 status=status,
                 reason=reason,
                 note=note,

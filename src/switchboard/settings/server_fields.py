@@ -194,6 +194,9 @@ SERVER = Section(
             "With whom: sessions whose environment is the same as far as it could see, or, `loose`,"
             " all of its scope, in the environment of the first.")),
             files=_SUITE, bound="unless-default"),
+        Field("per_person", Truth(about=(
+            "In a team whose people are told apart, give each of them one of their own, with their"
+            " own secrets and login.")), files=_DECLARED, bound="unless-default"),
         Field("expose", _EXPOSE, files=_SUITE),
         Field("tool_prefix", Text(
             pattern=r"[A-Za-z0-9_-]{0,32}", says="letters, digits, `_` and `-`, at most 32",

@@ -102,6 +102,12 @@ def judge(name: str, fields: Mapping[str, Any], habits: Habits, tell: Say) -> bo
     return fine
 
 
+def _judge_per_person(fields: Mapping[str, Any], say: Say) -> None:
+    if fields.get("per_person") and fields.get("scope") == "singleton":
+        message = "`scope` must not be `singleton` beside `per_person`: each person has a process"
+        say(("scope",), message, "remove it, or `per_person`", "error")
+
+
 def _judge_follow(fields: Mapping[str, Any], transport: str, say: Say) -> None:
     if fields.get("follow"):
         # Few servers follow, and everyone waits for the first listing.
@@ -145,6 +151,7 @@ def _judge_stdio(fields: Mapping[str, Any], say: Say) -> None:
             "warning",
         )
     _judge_follow(fields, "stdio", say)
+    _judge_per_person(fields, say)
     if "browser" in (fields.get("sandbox_features") or ()) and fields.get("allow_network"):
         message = "`browser` needs a network of its own, and `allow_network` shares the machine's"
         hint = "remove `allow_network`, and list the hosts that it may reach in `egress`"
@@ -172,6 +179,7 @@ def _judge_remote(fields: Mapping[str, Any], transport: str, say: Say) -> None:
             "error",
         )
     _judge_follow(fields, transport, say)
+    _judge_per_person(fields, say)
     for field in ("args", "env", "sandbox_profile", *_SANDBOX_KEYS):
         if fields.get(field):
             message = f"`{field}` means nothing when `transport` is `{transport}`"

@@ -14,6 +14,8 @@ from switchboard.core.faults import Fault, FaultCode
 SCHEME = "vault:"
 # What Switchboard keeps for itself: logins.
 INTERNAL = "oauth/"
+# Those of single people of a team, each below their key.
+PERSONAL = "people/"
 ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # A name that a path can be made of: a server may be called anything else, but not in a reference.
@@ -61,6 +63,11 @@ def parse_reference(text: str) -> SecretReference:
         "this is not a reference to a secret",
         hint=f"write `{FORMS[0]}`",
     )
+
+
+def of_person(key: str, reference: str) -> str:
+    """Where the vault of a team keeps the secret of one person. No configuration refers to it."""
+    return f"{PERSONAL}{key}/{reference}"
 
 
 def check_name(name: str) -> None:

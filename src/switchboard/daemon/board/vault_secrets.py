@@ -13,7 +13,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import AuditStore, VaultStore
 from switchboard.daemon.board.vaults import Vaults
 from switchboard.vault.options import VaultOptions
-from switchboard.vault.references import parse_reference
+from switchboard.vault.references import of_person, parse_reference
 
 _OPTIONS = VaultOptions()
 
@@ -55,7 +55,11 @@ class VaultSecrets:
         kind, _, name = reference.partition(":")
         if kind == "env":
             return self._environ.get(name) or None
-        return self._vault().get(parse_reference(name).text)
+        named = parse_reference(name)
+        if entry.person and named.kind != "client-secret":
+            # Their own or none: that of the team would have them act as somebody else.
+            return self._vault().get(of_person(entry.person, named.text))
+        return self._vault().get(named.text)
 
     def mark(self) -> object:
         store = self._store
@@ -70,6 +74,7 @@ class VaultSecrets:
                         "secret.resolved",
                         server=entry.name,
                         account=entry.account,
+                        person=entry.person_subject,
                         launch_fingerprint=entry.fingerprint,
                         note=reference,
                     )

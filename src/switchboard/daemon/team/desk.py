@@ -46,6 +46,11 @@ class TeamRuns(GatewayRuns):
             self._presence.leave()
 
 
+def team_vault(database: str, environ: Mapping[str, str]) -> PostgresVault:
+    """The secrets of a team for a command. Raises a fault."""
+    return PostgresVault(read_address(database), team_keys(environ))
+
+
 def team_audit(database: str, environ: Mapping[str, str]) -> PostgresAudit:
     """The log of a team for a command, in a chain of its machine. Raises a fault."""
     key = audit_key(team_keys(environ))

@@ -1,4 +1,7 @@
-"""What each person sees: a board for every set of rules, over the same children."""
+"""What each person sees: a board for every set of rules, over the same children.
+
+Where servers are each person's own, a board for every person.
+"""
 
 from collections.abc import Hashable
 
@@ -43,11 +46,11 @@ class PersonBoards:
     def _of(self, person: Person | None) -> _Kept | None:
         """Nothing where all see the same."""
         settings = self._runtime.settings
-        if not settings.people.groups:
+        ruled, who = settings.people.groups.keys(), person or EVERYBODY
+        is_own = bool(who.key) and any(entry.per_person for entry in settings.servers)
+        if not ruled and not is_own:
             return None
-        key = frozenset(
-            {EVERY_GROUP, *(person or EVERYBODY).groups} & settings.people.groups.keys()
-        )
+        key = (frozenset({EVERY_GROUP, *who.groups} & ruled), who.key if is_own else "")
         kept = self._kept.pop(key, None)
         if kept is None or kept.settings is not settings:
             board = self._runtime.open_view(settings_for(settings, person))

@@ -34,7 +34,18 @@ def settings_for(settings: Settings, person: Person | None) -> Settings:
         deny=(*settings.tools.deny, *(name for rule in rules for name in rule.deny)),
     )
     settings = _with_servers(replace(settings, tools=tools), rules)
+    if person is not None and person.key:
+        settings = replace(
+            settings, servers=tuple(_own(entry, person) for entry in settings.servers)
+        )
     return replace(settings, approval_channel=_channel(settings, rules))
+
+
+def _own(entry: ServerEntry, person: Person) -> ServerEntry:
+    """A server as it is started for one person, where each has their own."""
+    if not entry.per_person:
+        return entry
+    return replace(entry, person=person.key, person_subject=person.subject)
 
 
 def _with_servers(settings: Settings, rules: Sequence[GroupRule]) -> Settings:

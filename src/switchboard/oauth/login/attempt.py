@@ -9,6 +9,7 @@ from hmac import compare_digest
 
 from msgspec import Struct
 
+from switchboard.children.schema import whose_login
 from switchboard.oauth.client_identity import (
     ClientIdentity,
     configured_client,
@@ -47,7 +48,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
                 issuer=server.issuer or server.token_url,
                 resource=self.found.resource,
                 client_id=self.client.client_id,
-                account=self.request.entry.account,
+                account=whose_login(self.request.entry),
             ),
             token_url=server.token_url,
             revocation_url=server.revocation_url,

@@ -37,6 +37,7 @@ from switchboard.vault.references import (
     SCHEME,
     SecretReference,
     check_name,
+    of_person,
     parse_reference,
 )
 from switchkit.cli.usage import Option, Usage, UsageError, Word
@@ -67,6 +68,7 @@ USAGE = Usage(
         Option(name="key", value="WHERE", about="rotate: where the new key is", choices=_KEYS),
         Option(name="values", about="rotate: re-encrypt every value, too"),
         Option(name="team", about="rotate: the values of a team, closed with its first secret"),
+        Option(name="person", value="SUBJECT", about="put, delete: the secret of one of a team"),
         Option(name="passphrase-fd", value="N", about="read the passphrase from a descriptor"),
     ),
     details=(
@@ -130,6 +132,15 @@ def names(request: CommandRequest) -> Iterator[str]:
 
 
 def _open(request: CommandRequest, settings: Settings) -> VaultStore:
+    if database := request.environ.get(DATABASE):
+        # Few have a team, and the driver of a database takes a while to load.
+        from switchboard.daemon.team.desk import team_vault  # noqa: PLC0415
+
+        return team_vault(database, request.environ)
+    return _open_own(request, settings)
+
+
+def _open_own(request: CommandRequest, settings: Settings) -> VaultStore:
     return open_vault(settings.home, settings.vault, request.environ, ask=passphrase_from(request))
 
 
@@ -143,8 +154,9 @@ def _put(request: CommandRequest, settings: Settings, words: list[str]) -> Repor
     value = read_value(reference.text)
     _check_value(reference, value)
     store = _open(request, settings)
-    is_new = all(entry.reference != reference.text for entry in store.entries())
-    store.put(reference.text, value)
+    name = _whose(request, settings, reference.text)
+    is_new = all(entry.reference != name for entry in store.entries())
+    store.put(name, value)
     holders = tuple(_holders(settings, reference.text))
     return VaultPutReport(
         reference=reference.text,
@@ -152,6 +164,21 @@ def _put(request: CommandRequest, settings: Settings, words: list[str]) -> Repor
         holders=holders,
         next_step="" if holders else _how_to_name(reference, settings),
     )
+
+
+def _whose(request: CommandRequest, settings: Settings, reference: str) -> str:
+    """The name that a vault knows a secret by: that of a person is below their own."""
+    subject = request.arguments.one("person")
+    if not subject:
+        return reference
+    if not request.environ.get(DATABASE) or not settings.people.is_on:
+        raise UsageError(
+            "`--person` is for a team whose people are told apart",
+            f"set {DATABASE}, and `issuer` in `[people]` of `config.toml`",
+        )
+    from switchboard.people.token_door import person_key  # noqa: PLC0415 - as above
+
+    return of_person(person_key(settings.people.issuer, subject), reference)
 
 
 def _check_value(reference: SecretReference, value: str) -> None:
@@ -178,7 +205,7 @@ def _delete(request: CommandRequest, settings: Settings, words: list[str]) -> Re
             check_name(name)
         else:
             _reference(name)
-    deleted = [name for name in names if store.delete(name)]
+    deleted = [name for name in names if store.delete(_whose(request, settings, name))]
     return VaultDeleteReport(
         deleted=tuple(deleted), missing=tuple(each for each in names if each not in deleted)
     )
@@ -236,7 +263,7 @@ def _with_key(settings: Settings, choice: KeyChoice) -> VaultOptions:
 
 
 def _doctor(request: CommandRequest, settings: Settings) -> Report:
-    state = state_of(settings, _open(request, settings), deep=True)
+    state = state_of(settings, _open_own(request, settings), deep=True)
     return VaultDoctorReport(
         engine=state.engine,
         place=state.place,
