@@ -242,6 +242,11 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ): "few serve a team, and the driver of a database takes a while to load",
     ("cli/verbs/doctor.py", "switchboard.daemon.team.check.team_findings"): "as above",
     ("cli/verbs/consent/vault.py", "switchboard.daemon.team.desk.rekey_team"): "as above",
+    ("cli/verbs/calling/usage.py", "switchboard.daemon.team.desk.team_usage"): "as above",
+    (
+        "cli/verbs/parts/calls/asked_calls.py",
+        "switchboard.daemon.team.desk.team_calls",
+    ): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.serve.run"): "as above",
     ("cli/verbs/serving/worker.py", "switchboard.daemon.team.working.work_for_team"): "as above",
     **{

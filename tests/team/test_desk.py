@@ -1,14 +1,16 @@
 """The people of a team: they answer at any machine that knows the database."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import LiteralString
 
+import psycopg
 import pytest
 
 from cli.commands import Finished
 from gate.ground import PATIENCE, Gate
-from gate.over_http import VERSIONS, Person, connected, write
+from gate.over_http import VERSIONS, Hesitant, Person, connected, write
 from support.postgres import Cluster
 from switchboard.core.faults import Fault
 from switchboard.postgres.address import DatabaseAddress
@@ -23,6 +25,24 @@ def of_team(address: DatabaseAddress) -> dict[str, str]:
 
 async def typed(gate: Gate, address: DatabaseAddress, *words: str) -> Finished:
     return await gate.type(*words, env=of_team(address))
+
+
+async def calls_of(
+    gate: Gate, address: DatabaseAddress, is_it: Callable[[list[str]], bool]
+) -> list[str]:
+    """Wait until the calls of a team are in such states."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await typed(gate, address, "calls", "--json")
+            assert found.code == 0, found.err
+            states = [each["state"] for each in found.report["calls"]]
+            if is_it(states):
+                return states
+
+
+def run_in(address: DatabaseAddress, sql: LiteralString) -> None:
+    with psycopg.connect(address.url, autocommit=True) as connection:
+        connection.execute(sql)
 
 
 async def listed(gate: Gate, address: DatabaseAddress) -> str:
@@ -56,6 +76,35 @@ async def test_a_question_of_any_gateway_is_answered_at_the_desk_of_the_team(
         shown = await typed(gate, database, "audit", "export", "--json")
     assert gate.written == ["held"]
     assert "approval.decided" in shown.out
+
+
+async def test_calls_and_their_use_are_those_of_the_team(
+    gate: Gate, database: DatabaseAddress, tmp_path: Path
+) -> None:
+    async with (
+        team_of_two(gate, database, tmp_path / "nginx") as team,
+        connected(team.url, "2026-07-28", Person("allow_once"), token=TOKEN) as client,
+        connected(team.url, "2026-07-28", Hesitant(), token=TOKEN) as hesitant,
+    ):
+        for number in range(4):
+            assert not (await write(client, f"held-{number}")).is_error
+        waiting = asyncio.ensure_future(write(hesitant, "asked"))
+        found = await calls_of(gate, database, lambda states: "waiting" in states)
+        assert sorted(found) == ["ok"] * 4 + ["waiting"]
+        used = await typed(gate, database, "usage", "--json")
+        [tool] = used.report["tools"]
+        assert (tool["tool"], tool["calls"], tool["errors"]) == ("write", 4, 0)
+        for each in team.gateways:
+            each.process.kill()
+            await each.process.wait()
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        postgres_aged = "UPDATE switchboard.members SET beat_at = now() - interval '2 minutes'"
+        await asyncio.to_thread(run_in, database, postgres_aged)
+        # Who asked is gone, so nothing will run.
+        await calls_of(gate, database, lambda states: "waiting" not in states)
+    # The home has its own, and knows of none.
+    assert (await gate.type("usage", "--json")).report["tools"] == []
 
 
 async def test_the_secret_of_a_team_is_changed_without_a_break(

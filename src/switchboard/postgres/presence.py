@@ -155,6 +155,21 @@ class Presence:
             self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
         return self._looking
 
+    def gateways_since(self) -> dict[str, float]:
+        """Since when those are there who live, by where they are reached, without the scheme.
+
+        It blocks. Raises a fault.
+        """
+        with self._look:
+            if self._looking is None:
+                self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
+            rows = self._looking.rows(
+                "SELECT address, extract(epoch FROM began_at)::float8 AS since FROM members"
+                " WHERE address <> '' AND beat_at > now() - make_interval(secs => ?)",
+                self._lease_s,
+            )
+        return {row["address"].rpartition("/")[2]: row["since"] for row in rows}
+
     def own(self) -> str:
         """The id of this process."""
         return self.id

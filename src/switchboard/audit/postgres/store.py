@@ -98,6 +98,15 @@ class PostgresAudit(GroupWriter):
             rows = await self._ask("SELECT * FROM audit_records WHERE number = ?", int(which))
         return rows
 
+    def chain_of(self, number: int) -> str:
+        """The chain that a record lies in; empty where it is not there. It blocks."""
+        sql = PostgresDatabase(self._address, AUDIT, failure=_unreadable)
+        try:
+            rows = sql.rows("SELECT chain FROM audit_records WHERE number = ?", number)
+        finally:
+            sql.close()
+        return rows[0]["chain"] if rows else ""
+
     async def verify(self, *, expect: AuditMark | None = None) -> Verification:
         await self._write_posted()
         return await self._reading.run(

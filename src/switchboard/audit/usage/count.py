@@ -2,16 +2,17 @@
 
 The log has all of it already, so nothing is written while calls run. What was counted is kept by
 the day in a small file of the home, so that the log is read once; it can be counted anew as far
-back as the log goes.
+back as the log goes. The log is that of the home, or of a team.
 """
 
 import contextlib
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -98,14 +99,43 @@ _read_book = msgspec.json.Decoder(_Book).decode
 _read_record = msgspec.json.Decoder(_Finished).decode
 
 
-class UsageCount:
-    """What is counted in one home."""
+class CountedLog(Protocol):
+    """A log whose records have numbers that rise."""
 
-    def __init__(self, home: str) -> None:
-        self._path = os.path.join(home, "cache", "usage.json")
-        self._paths = AuditPaths(Path(home))
+    def last(self) -> int | None:
+        """The number of the last record; nothing where there is none."""
+        ...
+
+    def rows(self, after: int, /) -> Iterator[AuditRow]:
+        """The records after a number, the oldest first, with every call that has ended."""
+        ...
+
+
+class _HomeLog:
+    """The log of a home."""
+
+    def __init__(self, home: str, tell: Callable[[str], None]) -> None:
+        self._reader = AuditReader(AuditPaths(Path(home)), tell=tell)
+
+    def last(self) -> int | None:
+        with contextlib.closing(self._reader.backwards()) as rows:
+            last = next(rows, None)
+        return last.seq if last is not None else None
+
+    def rows(self, after: int, /) -> Iterator[AuditRow]:
+        with contextlib.closing(self._reader.rows(after)) as rows:
+            yield from rows
+
+
+class UsageCount:
+    """What is counted in one home: of its own log, or of one that has a name."""
+
+    def __init__(self, home: str, log: CountedLog | None = None, *, name: str = "") -> None:
+        file = f"usage-{name}.json" if name else "usage.json"
+        self._path = os.path.join(home, "cache", file)
         # What of the log could not be read, in words.
         self.unreadable: list[str] = []
+        self._log = log or _HomeLog(home, self.unreadable.append)
 
     def last_days(self, days: int, *, now: float | None = None) -> dict[UsedTool, Use]:
         """The use of every tool that was called since so many days ago. Counts what is new."""
@@ -149,19 +179,18 @@ class UsageCount:
 
     def _brought_up(self, book: _Book) -> tuple[_Book, bool]:
         """The book with what was written since, and whether that is anything."""
-        reader = AuditReader(self._paths, tell=self.unreadable.append)
-        with contextlib.closing(reader.backwards()) as rows:
-            last = next(rows, None)
-        if last is None or last.seq == book.through:
+        last = self._log.last()
+        if last is None or last == book.through:
             return book, False
-        if last.seq < book.through:
+        if last < book.through:
             # Another log than the one that was counted.
             book = _Book()
-        with contextlib.closing(reader.rows(max(book.through, last.seq - _MOST_RECORDS))) as rows:
-            days = _by_day(book, rows)
+        rows = self._log.rows(max(book.through, last - _MOST_RECORDS))
+        # What has come since is counted the next time.
+        days = _by_day(book, (row for row in rows if row.seq <= last))
         kept = sorted(days)[-_MOST_DAYS:]
         return _Book(
-            through=last.seq,
+            through=last,
             days={day: _Day([*days[day].items()]) for day in kept},
         ), True
 

@@ -1,10 +1,18 @@
 """What commands ask of a team, over its database. Loaded by those that have one."""
 
+import asyncio
+import hashlib
 import socket
 from collections.abc import Mapping
 
 from switchboard.approvals.store.postgres import PostgresApprovals
+from switchboard.audit.postgres.counted_log import TeamCountedLog
 from switchboard.audit.postgres.store import PostgresAudit
+from switchboard.audit.usage.count import UsageCount
+from switchboard.control.call_desk import CallList
+from switchboard.control.past_calls import with_past
+from switchboard.control.requests import CallsRequest
+from switchboard.core.audit import AuditRecord, AuditRow
 from switchboard.core.bus import EventBus
 from switchboard.daemon.team.membership import Nobody, audit_key, team_keys
 from switchboard.postgres.address import read_address
@@ -55,6 +63,31 @@ def team_audit(database: str, environ: Mapping[str, str]) -> PostgresAudit:
     """The log of a team for a command, in a chain of its machine. Raises a fault."""
     key = audit_key(team_keys(environ))
     return PostgresAudit(read_address(database), f"{socket.gethostname()}/commands", key)
+
+
+def team_usage(database: str, home: str) -> UsageCount:
+    """How often tools are called on all gateways; what was counted is kept in the home."""
+    address = read_address(database)
+    name = hashlib.sha256(address.url.encode()).hexdigest()[:16]
+    return UsageCount(home, TeamCountedLog(address), name=name)
+
+
+async def team_calls(database: str, environ: Mapping[str, str], wanted: CallsRequest) -> CallList:
+    """The calls on all gateways, as their log tells of them. Raises a fault."""
+    log = team_audit(database, environ)
+    presence = Presence(read_address(database), "command")
+    try:
+        alive = await asyncio.to_thread(presence.gateways_since)
+
+        def goes_on(row: AuditRow, record: AuditRecord, began_at: float) -> bool:
+            del record
+            since = alive.get(log.chain_of(row.seq))
+            return since is not None and since <= began_at
+
+        return await with_past(CallList(calls=()), log, wanted, goes_on)
+    finally:
+        await log.aclose()
+        presence.leave()
 
 
 def rekey_team(database: str, environ: Mapping[str, str]) -> int:

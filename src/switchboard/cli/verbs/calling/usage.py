@@ -9,6 +9,7 @@ from switchboard.audit.usage.count import UsageCount, Use, UsedTool
 from switchboard.cli.render import columns, hint
 from switchboard.cli.report import Report
 from switchboard.cli.request import CommandRequest
+from switchboard.cli.verbs.parts.daemon_answer import DATABASE
 from switchboard.cli.verbs.parts.loading import usable_for
 from switchboard.core.catalog.addresses import address_of
 from switchboard.daemon.desk.used_tools import OutlinedServer, known_servers
@@ -160,7 +161,7 @@ class UsageReport(Report, frozen=True, kw_only=True, tag="switchboard.usage/1"):
 def run(request: CommandRequest) -> Report:
     days = _days(request.arguments.one("days"))
     settings = usable_for(request)
-    count = UsageCount(settings.home)
+    count = _count(request, settings.home)
     used = count.last_days(days)
     by_day = count.by_day(days)
     known = known_servers(settings, request.environ)
@@ -181,6 +182,16 @@ def run(request: CommandRequest) -> Report:
         is_guarded=settings.is_guarded,
         unreadable=tuple(count.unreadable),
     )
+
+
+def _count(request: CommandRequest, home: str) -> UsageCount:
+    """Of the home, or of the team."""
+    if database := request.environ.get(DATABASE):
+        # Few have a team, and the driver of a database takes a while to load.
+        from switchboard.daemon.team.desk import team_usage  # noqa: PLC0415
+
+        return team_usage(database, home)
+    return UsageCount(home)
 
 
 def _most_used(each: tuple[UsedTool, Use]) -> tuple[int, str, str]:

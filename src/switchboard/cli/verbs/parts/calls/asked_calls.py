@@ -6,7 +6,7 @@ import msgspec
 
 from switchboard.audit.store import SqliteAudit
 from switchboard.cli.request import CommandRequest
-from switchboard.cli.verbs.parts.daemon_answer import daemon_answer, older_answers
+from switchboard.cli.verbs.parts.daemon_answer import DATABASE, daemon_answer, older_answers
 from switchboard.control.call_desk import (
     CallList,
     ResultAnswer,
@@ -22,6 +22,11 @@ from switchboard.receipts.result_files import ResultFiles
 
 def ask_calls(request: CommandRequest, wanted: CallsRequest) -> CallList:
     """The calls that somebody knows of. Raises a fault."""
+    if database := request.environ.get(DATABASE):
+        # Few have a team, and the driver of a database takes a while to load.
+        from switchboard.daemon.team.desk import team_calls  # noqa: PLC0415
+
+        return asyncio.run(team_calls(database, request.environ, wanted))
     answer = daemon_answer(request, wanted, CallList)
     if answer is None:
         answer = asyncio.run(_own_calls(_home(request), wanted))
