@@ -84,7 +84,15 @@ class _Ground:
             runtime.boards, events, access, workspace=folder, instructions=lambda: ""
         )
         config = uvicorn.Config(
-            surface, http="h11", ws="none", lifespan="off", loop="none", log_config=None
+            surface,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            loop="none",
+            log_config=None,
+            # As where it is served: between the connection and the surface is nobody.
+            interface="asgi3",
+            proxy_headers=False,
         )
         config.load()
         return config

@@ -135,6 +135,8 @@ async def test_a_worktree_that_git_removed_is_told_of(town: Town) -> None:
     async with mover(town, at=[town.side]) as client:
         pid = (await client.report())["pid"]
         stalled = asyncio.create_task(client.call("stall"))
+        # Sent first, so that it is at work when the other is answered.
+        await asyncio.sleep(0)
         await client.call("echo", {"text": "it is at work"})
         await asyncio.to_thread(git, town.main, "worktree", "remove", "--force", str(town.side))
         # Whoever waits is told, and the process is gone soon.
