@@ -44,9 +44,13 @@ class Configured(Protocol):
 class Gateway:
     """A running `switchboard serve --http --db`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, url: str, errors: "asyncio.Future[bytes]"
+    ) -> None:
         self.process = process
         self.url = url
+        # All that it says on stderr, once it has ended.
+        self.errors = errors
 
     @property
     def origin(self) -> str:
@@ -92,7 +96,7 @@ async def gateway(
             except asyncio.IncompleteReadError:
                 raise AssertionError((await reading).decode()) from None
         assert '"url"' in text, text
-        yield Gateway(process, report_of(text)["url"])
+        yield Gateway(process, report_of(text)["url"], reading)
     finally:
         if process.returncode is None:
             process.terminate()

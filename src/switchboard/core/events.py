@@ -10,6 +10,9 @@ class CallStarted(Struct, frozen=True, kw_only=True):
     # The version of the protocol that the client speaks, and what it calls itself.
     protocol: str = ""
     client: str = ""
+    # Who asks, where people have names; and the trace that the client says the call belongs to.
+    person: str = ""
+    traceparent: str = ""
 
 
 class CallNarrowed(Struct, frozen=True, kw_only=True):
@@ -33,11 +36,13 @@ class CallFinished(Struct, frozen=True, kw_only=True):
     is_followed: bool = False
     reason: str = ""
     private: str = ""
+    person: str = ""
 
 
 class SessionOpened(Struct, frozen=True, kw_only=True):
     session_id: str
     via: str
+    person: str = ""
 
 
 class SessionClosed(Struct, frozen=True, kw_only=True):

@@ -29,6 +29,11 @@ def key_of(person: Person | None) -> str:
     return "" if person is None else person.key
 
 
+def name_in_logs(person: Person | None) -> str:
+    """How the issuer knows somebody, for those who read logs; empty where nobody has a name."""
+    return person.subject if person is not None and person.key else ""
+
+
 class NotLetIn(Exception):
     """A token that lets nobody in: what is wrong with it, in words of ours alone."""
 

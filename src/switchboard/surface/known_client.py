@@ -3,6 +3,7 @@
 from msgspec import Raw
 from msgspec.structs import replace
 
+from switchboard.core.calls.trace_context import with_trace
 from switchboard.core.channels.channel import Ask
 from switchboard.core.people import Person, key_of
 from switchboard.core.sessions import ChosenAccount, Session
@@ -119,12 +120,14 @@ class KnownClient:
         self, meta: Meta, sink: Sink, ask: Ask | None = None, request_id: MessageId = None
     ) -> ClientChannel:
         """The way back to the client of one request."""
+        # Of a response over HTTP, whose request had headers.
+        trace: bytes = getattr(sink, "trace", b"")
         return ClientChannel(
             self.session,
             sink,
             ask=ask,
             token=meta.token,
-            meta=meta.foreign,
+            meta=with_trace(meta.foreign, trace) if trace else meta.foreign,
             log_level=meta.log_level or self.log_level,
             declared=self._declared,
             patience_s=self._patience_s,

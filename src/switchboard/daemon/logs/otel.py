@@ -4,10 +4,12 @@ One subscriber of the events; nothing else knows of it. Loaded only when the sta
 an endpoint, because the library is large and costs every call a little.
 """
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
@@ -16,6 +18,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from switchboard import __version__
 from switchboard.core.events import (
@@ -37,6 +40,8 @@ _NS = 1_000_000_000
 # The buckets that the conventions recommend, in seconds.
 _BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 _FLUSH_MS = 2_000
+_GOODBYE_S = 5.0
+_PROPAGATOR = TraceContextTextMapPropagator()
 
 Attributes = dict[str, Any]
 
@@ -46,11 +51,13 @@ class Telemetry:
 
     def __init__(self, environ: Mapping[str, str], *, traces: bool, metrics: bool) -> None:
         resource = Resource.create(_own_attributes(environ))
-        self._traces = TracerProvider(resource=resource)
+        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
         if traces:
             self._traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         readers = [PeriodicExportingMetricReader(OTLPMetricExporter())] if metrics else []
-        self._metrics = MeterProvider(resource=resource, metric_readers=readers)
+        self._metrics = MeterProvider(
+            resource=resource, metric_readers=readers, shutdown_on_exit=False
+        )
         self._tracer = self._traces.get_tracer(_SCOPE, __version__)
         meter = self._metrics.get_meter(_SCOPE, __version__)
         self._calls = meter.create_histogram(
@@ -107,6 +114,7 @@ class Telemetry:
             attributes["mcp.protocol.version"] = event.protocol
         span = self._tracer.start_span(
             f"{_METHOD} {event.tool}",
+            context=_begun_by(event.traceparent),
             kind=SpanKind.SERVER,
             attributes={
                 **attributes,
@@ -177,11 +185,24 @@ class Telemetry:
         self._exits.add(1, {**attributes, "error.type": reason})
 
     def close(self) -> None:
-        """Send what is left, in bounded time."""
+        """Send what is left, in bounded time.
+
+        A collector that does not answer would keep the library for longer than it was told.
+        """
+        ending = threading.Thread(target=self._end, name="telemetry", daemon=True)
+        ending.start()
+        ending.join(_GOODBYE_S)
+
+    def _end(self) -> None:
         self._traces.force_flush(_FLUSH_MS)
         self._metrics.force_flush(_FLUSH_MS)
         self._traces.shutdown()
         self._metrics.shutdown(_FLUSH_MS)
+
+
+def _begun_by(traceparent: str) -> Context:
+    """The trace of the client, or none: nothing else that goes on here is part of it."""
+    return _PROPAGATOR.extract({"traceparent": traceparent}, context=Context())
 
 
 def _own_attributes(environ: Mapping[str, str]) -> Attributes:

@@ -7,8 +7,10 @@ from typing import cast
 
 from switchboard.core.calls.call import Call, Outcome
 from switchboard.core.calls.receipts import Calls
+from switchboard.core.calls.trace_context import traceparent_in
 from switchboard.core.events import CallFinished, CallStarted
 from switchboard.core.faults import Fault, FaultCode, stopped_fault, without_frames
+from switchboard.core.people import name_in_logs
 from switchboard.core.ports import Events, Next
 from switchboard.core.privacy.redacting_events import discreet_fault
 from switchboard.core.privacy.secrets import NO_SECRETS, Redact
@@ -34,6 +36,8 @@ class BoundaryGate:
                 tool=call.tool.name,
                 protocol=call.session.protocol,
                 client=call.session.client,
+                person=name_in_logs(call.session.person),
+                traceparent=traceparent_in(call.channel.meta) if call.channel is not None else "",
             )
         )
         self._under_way[call.id] = call
@@ -118,6 +122,7 @@ class BoundaryGate:
                 human_s=times.human_s,
                 is_followed=receipt is not None and receipt.book is not None,
                 reason=reason,
+                person=name_in_logs(call.session.person),
                 private=private,
             )
         )

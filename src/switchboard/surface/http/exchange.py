@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
+from switchboard.core.calls.trace_context import trace_members
 from switchboard.core.people import Person
 from switchboard.surface.http.plain.head import CYCLE
 from switchboard.wire.http_headers import JSON_TYPE, SSE_TYPE, media_type
@@ -286,3 +287,12 @@ class Exchange:
 
     async def _chunk(self, data: "bytes | memoryview") -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def trace_of(exchange: Exchange) -> bytes:
+    """What the headers of a request say of its trace, as members of `_meta`."""
+    said = exchange.header("traceparent")
+    # Of two that differ neither is believed.
+    if said is None or "traceparent" in exchange.repeated:
+        return b""
+    return trace_members(said, exchange.header("tracestate"))

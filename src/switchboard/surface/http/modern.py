@@ -14,7 +14,7 @@ from switchboard.core.people import Person
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.answers import begin, error_reply, read_message, request_id, start
 from switchboard.surface.http.delivery import Delivery
-from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
+from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal, trace_of
 from switchboard.surface.http.params import SchemaOf, check_params
 from switchboard.surface.http.streams import Stream
 from switchboard.surface.sink import Sink
@@ -95,7 +95,7 @@ class ModernEra:
         await self._answer(exchange, message, message_id)
 
     async def _answer(self, exchange: Exchange, message: Envelope, message_id: MessageId) -> None:
-        stream = Stream(accepts_events=exchange.accepts_events)
+        stream = Stream(accepts_events=exchange.accepts_events, trace=trace_of(exchange))
         endpoint = self._make_endpoint(stream, exchange.client_address, exchange.person)
         answer = begin(endpoint, message, stream, modern=True)
         if isinstance(answer, HttpReply):

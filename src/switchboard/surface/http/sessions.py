@@ -16,11 +16,11 @@ from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.loop.timers import Timers
-from switchboard.core.people import Person
+from switchboard.core.people import Person, name_in_logs
 from switchboard.core.ports import Events
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
-from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal
+from switchboard.surface.http.exchange import Exchange, HttpReply, Refusal, trace_of
 from switchboard.surface.http.streams import Stream
 from switchboard.surface.sink import Sink
 from switchboard.wire.messages import METHOD_NOT_FOUND, MessageId, Parts, RpcError
@@ -135,6 +135,7 @@ class HttpSession:
             accepts_events=exchange.accepts_events,
             questions=self.questions,
             has_ids=self._resumes,
+            trace=trace_of(exchange),
         )
 
     async def answer(
@@ -254,7 +255,9 @@ class HttpSessions:
         session = HttpSession(make_endpoint, self._prefix)
         self._sessions[session.id] = session
         known = session.endpoint.session
-        self._events.emit(SessionOpened(session_id=known.id, via=known.via))
+        self._events.emit(
+            SessionOpened(session_id=known.id, via=known.via, person=name_in_logs(known.person))
+        )
         if self._sweeper is None:
             self._sweep()
         return session

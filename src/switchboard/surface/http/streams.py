@@ -75,7 +75,10 @@ class Stream:
         questions: Pending | None = None,
         has_ids: bool = False,
         most_waiting: int = MOST_WAITING,
+        # What headers say of the trace that a request belongs to, as members of `_meta`.
+        trace: bytes = b"",
     ) -> None:
+        self.trace = trace
         self.key = key
         self.accepts_events = accepts_events
         self.has_ids = has_ids
