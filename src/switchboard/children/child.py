@@ -19,7 +19,7 @@ from switchboard.children.listings.listing_cache import ListingCache
 from switchboard.children.listings.listings import Listings
 from switchboard.children.reaching.child_limits import ChildLimits
 from switchboard.children.reaching.sign_of_life import SignOfLife
-from switchboard.children.schema import ServerEntry
+from switchboard.children.schema import ServerEntry, known_to_team
 from switchboard.children.sharing.callers import Callers
 from switchboard.children.sharing.elsewhere import Elsewhere, Nowhere
 from switchboard.children.subscriptions import Subscriptions, Tell
@@ -57,6 +57,8 @@ class Child:
         self._requests = ServerRequests(entry.name)
         audience = self._requests.audience
         self.is_single = entry.scope == "singleton"
+        # What gateways of a team call it.
+        self.known_as = known_to_team(entry)
         self._requests.may_be_set_apart = not self.is_single
         self._events = events
         self.is_own = is_own
@@ -92,14 +94,13 @@ class Child:
     def be_one_of_many(self, elsewhere: Elsewhere) -> None:
         """Others have the same server, and want to know what this one says."""
         self._elsewhere = elsewhere
-        label = self.entry.label
-        self._subscriptions.on_followed = partial(elsewhere.follows, label)
-        self._subscriptions.on_begun = partial(elsewhere.updated, label)
+        self._subscriptions.on_followed = partial(elsewhere.follows, self.known_as)
+        self._subscriptions.on_begun = partial(elsewhere.updated, self.known_as)
         self.follow_for_others()
 
     def follow_for_others(self) -> None:
         """Follow what others follow now, while it runs."""
-        wanted = self._elsewhere.followed(self.entry.label)
+        wanted = self._elsewhere.followed(self.known_as)
         self._subscriptions.follow_for_others(wanted, self.connection.link)
 
     @property
@@ -109,7 +110,7 @@ class Child:
 
     def _updated(self, uri: str) -> None:
         self._subscriptions.updated(uri)
-        self._elsewhere.updated(self.entry.label, uri)
+        self._elsewhere.updated(self.known_as, uri)
 
     def updated_elsewhere(self, uri: str) -> None:
         """The same server of another says so, and clients of ours may follow it here."""

@@ -19,7 +19,7 @@ from switchboard.children.faults import fault_from_change
 from switchboard.children.link import Link, MakePeer
 from switchboard.children.listings.listing_cache import ListingCache, ListingCaches
 from switchboard.children.reaching.child_limits import ChildLimits
-from switchboard.children.schema import ServerEntry, as_a_process, by_account
+from switchboard.children.schema import ServerEntry, as_a_process, by_account, known_to_team
 from switchboard.children.secrets.lookup import LookedUp, SecretSource
 from switchboard.children.secrets.texts import injected_secrets, secret_headers, secret_variables
 from switchboard.children.sharing.all_folders import of_all_folders
@@ -37,7 +37,7 @@ from switchboard.core.ports import Events
 from switchboard.core.privacy.secrets import SecretBook
 from switchboard.procs.outlet import OpenWayOut, WayOut
 from switchboard.procs.stderr_log import StderrLog
-from switchboard.wire.messages import encode
+from switchboard.wire.messages import MessageId, encode
 from switchkit.reaper_client import Reaper
 
 
@@ -157,7 +157,7 @@ class ChildPool:
         for tell in tuple(self.on_changed):
             tell(kind, session_id)
         if self._elsewhere is not None and not session_id:
-            self._elsewhere.changed(entry.label, kind)
+            self._elsewhere.changed(known_to_team(entry), kind)
 
     def owner(self, session_id: str) -> str:
         """The session if it is one that will be seen to end; what never ends owns nothing."""
@@ -240,11 +240,12 @@ class ChildPool:
                 await child.connection.stop("its entry was changed")
         if (ending := self._ending.pop(label, None)) is not None:
             await asyncio.wait({ending})
-        [child] = [child for child in self if child.entry is entry]
+        holders = (child.holder_of for child in self if child.entry is entry)
         return await open_single(
             *(singletons, entry, make_peer, self._open_watched),
             book=self.book,
-            holder_of=child.holder_of,
+            # One that is being given up has no clients who could be asked.
+            holder_of=next(holders, _nobody),
             timeout_s=timeout_s,
         )
 
@@ -364,6 +365,10 @@ class ChildPool:
             await self._tasks.aclose()
             if self._tree_guard is not None:
                 await self._tree_guard.aclose()
+
+
+def _nobody(_: MessageId) -> str:
+    return ""
 
 
 def _may_log_in(entry: ServerEntry) -> bool:

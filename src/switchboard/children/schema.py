@@ -181,6 +181,11 @@ def by_account(entry: ServerEntry) -> tuple[ServerEntry, ...]:
     ) or (entry,)
 
 
+def known_to_team(entry: ServerEntry) -> str:
+    """What gateways call it among themselves: people have nothing in common there, either."""
+    return f"{entry.label} of {entry.person}" if entry.person else entry.label
+
+
 def whose_login(entry: ServerEntry) -> str:
     """The account that a login is of, and the person; empty where there is but one."""
     return f"{entry.account}@{entry.person}" if entry.person else entry.account

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Elsewhere(Protocol):
-    """The same servers on other gateways. A server is known by its label."""
+    """The same servers on other gateways. A server is known by `known_to_team`."""
 
     def changed(self, server: str, feature: str, /) -> None:
         """Our child lists something else."""

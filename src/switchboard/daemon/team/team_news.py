@@ -138,7 +138,7 @@ class TeamNews:
     def _children(self, server: str) -> Iterator[Child]:
         """Those of a server that several sessions use, or of all of them."""
         for session_id, child in self._runtime.engine.pool.by_session():
-            if not session_id and server in {"", child.entry.label}:
+            if not session_id and server in {"", child.known_as}:
                 yield child
 
     def _announce(self, kind: str) -> None:
@@ -175,7 +175,7 @@ class TeamNews:
         while self._is_stale:
             self._is_stale = False
             ours: set[Resource] = {
-                (child.entry.label, uri) for child in self._children("") for uri in child.followed
+                (child.known_as, uri) for child in self._children("") for uri in child.followed
             }
             try:
                 is_news, theirs = await asyncio.to_thread(self._table.exchange, ours)
