@@ -12,6 +12,7 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
 from support.canaries import leaks_below
+from support.chromium import Chromium
 from support.elsewhere import is_for_linux
 from support.measuring import measured_or_not
 from support.postgres import Cluster
@@ -131,6 +132,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(config), "requirement-recorder")
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
+    """A real Chromium, started by the first test that needs one."""
+    program = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield program
+    program.close()
 
 
 @pytest.fixture(scope="session")

@@ -70,6 +70,7 @@ class OpencodeStage:
             "LOOPBACK_API_KEY": SECRET,
             "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
             # Nothing here leaves loopback.
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from support.chromium import Browser, chromium
+from support.chromium import Browser, Chromium
 from support.workspace import Workspace
 
 GUARDED = """
@@ -30,7 +30,7 @@ def workspace() -> Iterator[Workspace]:
 
 
 @pytest.fixture
-async def browser(tmp_path: Path) -> AsyncGenerator[Browser]:
-    async with chromium(tmp_path / "profile") as browser:
+async def browser(chromium: Chromium) -> AsyncGenerator[Browser]:
+    async with chromium.opened() as browser:
         yield browser
         assert browser.failures == []

@@ -1,21 +1,20 @@
 """The page for a phone in a real browser: registered, shown a question, approved and refused."""
 
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
 from page.visiting import waiting_call
 from pocket.phones import phone_page
 from pocket.telling import receiver, told_by
-from support.chromium import Browser, Tab, chromium
+from support.chromium import Browser, Chromium, Tab
 from support.requirements import attack
 from support.workspace import Workspace
 
 
 @pytest.fixture
-async def browser(tmp_path: Path) -> AsyncGenerator[Browser]:
-    async with chromium(tmp_path / "profile") as browser:
+async def browser(chromium: Chromium) -> AsyncGenerator[Browser]:
+    async with chromium.opened() as browser:
         yield browser
         assert browser.failures == []
 

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -41,9 +42,12 @@ os.execv(sys.argv[3], sys.argv[3:])
 class Browser:
     """A browser, its pages, and what they said on their consoles."""
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], numbers: "itertools.count[int]") -> None:
         self._send = send
-        self._numbers = itertools.count(1)
+        self._numbers = numbers
+        # What its pages share, with nobody else.
+        self.context = ""
+        self._sessions: set[str] = set()
         self._answers: dict[int, asyncio.Future[Json]] = {}
         # What went wrong in any page.
         self.failures: list[str] = []
@@ -62,13 +66,16 @@ class Browser:
     def hear(self, message: Json) -> None:
         """Take what the browser says."""
         if "id" in message:
-            answer = self._answers.pop(message["id"])
-            if answer.done():
+            answer = self._answers.pop(message["id"], None)
+            if answer is None or answer.done():
                 return
             if "error" in message:
                 answer.set_exception(AssertionError(message["error"]["message"]))
             else:
                 answer.set_result(message["result"])
+        elif message.get("sessionId") not in self._sessions:
+            # Of a page of somebody before.
+            return
         elif message["method"] == "Runtime.exceptionThrown":
             details = message["params"]["exceptionDetails"]
             self.failures.append(str(details.get("exception", details)))
@@ -81,8 +88,11 @@ class Browser:
         self, url: str = "about:blank", *, width: int = 1280, height: int = 900
     ) -> "Tab":
         """Open a page in a tab of its own."""
-        target = await self.do("Target.createTarget", url="about:blank")
+        target = await self.do(
+            "Target.createTarget", url="about:blank", browserContextId=self.context
+        )
         attached = await self.do("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        self._sessions.add(attached["sessionId"])
         tab = Tab(self, attached["sessionId"], target["targetId"])
         for domain in ("Page", "Runtime", "Log", "Network"):
             await tab.do(f"{domain}.enable")
@@ -143,7 +153,8 @@ class Tab:
                         found = await self.value(script)
                     if found:
                         return found
-                    await asyncio.sleep(0.02)
+                    # To ask costs the browser more than the page takes.
+                    await asyncio.sleep(0.05)
         except TimeoutError:
             text = await self.text()
             raise AssertionError(f"never true: {script}\n{text}") from None
@@ -202,45 +213,93 @@ class Tab:
         return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 
 
+class Chromium:
+    """One program, started when it is first needed, for tests one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reading = self._writing = -1
+        self._numbers = itertools.count(1)
+        # Of a message that has not come whole.
+        self._heard = b""
+
+    def _start(self) -> None:
+        to_read, self._writing = os.pipe()
+        self._reading, to_write = os.pipe()
+        os.set_blocking(self._reading, False)
+        self._heard = b""
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-c", _ON_3_AND_4, str(to_read), str(to_write)),
+                *(CHROMIUM, *_WORDS, f"--user-data-dir={self._folder}", "about:blank"),
+            ],
+            pass_fds=(to_read, to_write),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={"PATH": os.environ["PATH"], "HOME": str(self._folder)},
+        )
+        os.close(to_read)
+        os.close(to_write)
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Browser]:
+        """A browser that has never been used: it keeps nothing of the one before, or for the next.
+
+        Its cookies, its storage and its caches are its own, and go with its pages.
+        """
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._start()
+        browser = Browser(self._send, self._numbers)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._reading, self._hear, browser)
+        try:
+            made = await browser.do("Target.createBrowserContext")
+            browser.context = made["browserContextId"]
+            yield browser
+            await browser.do("Target.disposeBrowserContext", browserContextId=browser.context)
+        except BaseException:
+            # Whatever it was, the next one begins anew.
+            loop.remove_reader(self._reading)
+            self.close()
+            raise
+        finally:
+            if self._process is not None:
+                loop.remove_reader(self._reading)
+
+    def _send(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._writing, data) :]
+
+    def _hear(self, browser: Browser) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while part := os.read(self._reading, 1 << 20):
+                self._heard += part
+        *whole, self._heard = self._heard.split(b"\0")
+        for message in whole:
+            browser.hear(json.loads(message))
+
+    def close(self) -> None:
+        """End it, if it runs."""
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        os.close(self._reading)
+        os.close(self._writing)
+
+
 @contextlib.asynccontextmanager
 async def chromium(folder: Path) -> AsyncGenerator[Browser]:
-    """A browser that has never been used, and that ends with the block."""
-    to_read, we_write = os.pipe()
-    we_read, to_write = os.pipe()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", _ON_3_AND_4, str(to_read), str(to_write)),
-        *(CHROMIUM, *_WORDS, f"--user-data-dir={folder}", "about:blank"),
-        pass_fds=(to_read, to_write),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
-    )
-    os.close(to_read)
-    os.close(to_write)
-    reader = asyncio.StreamReader(limit=1 << 28)
-    loop = asyncio.get_running_loop()
-    pipe = os.fdopen(we_read, "rb", 0)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    browser = Browser(lambda data: _write(we_write, data))
-
-    async def listen() -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            while True:
-                browser.hear(json.loads((await reader.readuntil(b"\0"))[:-1]))
-
-    listening = asyncio.ensure_future(listen())
+    """A browser that ends with the block."""
+    program = Chromium(folder)
     try:
-        yield browser
+        async with program.opened() as browser:
+            yield browser
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        await asyncio.gather(listening, return_exceptions=True)
-        os.close(we_write)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
+        program.close()
