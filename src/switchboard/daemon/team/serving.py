@@ -23,6 +23,10 @@ from switchboard.surface.http.access import Access, hosts_of
 from switchboard.surface.http.listener import bind, url_of
 from switchboard.surface.http.relay import Relay
 from switchboard.surface.http.token import VARIABLE, bearer_token
+from switchkit.open_files import raise_file_limit
+
+# As many clients as may be connected, and as much again for children and files.
+_OPEN_FILES = 8_192
 
 
 async def serve_team(
@@ -60,6 +64,7 @@ async def serve_team(
     if people.shared_token or not people.is_on:
         token = bearer_token(settings.home, environ)
     door = open_door(people, environ)
+    raise_file_limit(_OPEN_FILES)
     listener = settings.listener
     listening = bind(listener.host, listener.port, allow_remote=listener.allow_remote)
     port = listening.getsockname()[1]

@@ -151,7 +151,8 @@ class HttpConnection(H11Protocol):
             piece = data[: self._missing]
             self._missing -= len(piece)
             data = data[len(piece) :]
-            self._rest()
+            if self._limit is not None:
+                self._rest()
             if self._missing:
                 self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
             if not cycle.response_complete and piece:

@@ -23,7 +23,7 @@ from switchboard.surface.http.exchange import Receive, Scope, Send
 # Streams are ended and calls cancelled before the server stops; this bounds what is left.
 _GRACE_S = 2
 _KEEP_ALIVE_S = 75
-_MOST_CONNECTIONS = 1024
+_MOST_CONNECTIONS = 4_096
 _AT_ONCE = 16
 
 

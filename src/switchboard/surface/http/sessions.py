@@ -28,7 +28,7 @@ from switchboard.wire.pending import Pending
 from switchboard.wire.pipes import Loss
 
 IDLE_S = 30 * 60.0
-MOST_SESSIONS = 1_000
+MOST_SESSIONS = 4_000
 # How long a stream waits for its client to come back. Then nothing is done for nobody any more.
 RESUME_S = 30.0
 # How much one session may leave behind for a client that is not there.
