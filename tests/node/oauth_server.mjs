@@ -35,9 +35,21 @@ const provider = new Provider(issuer, {
   }),
   clients: [
     client({ client_id: "public-client", token_endpoint_auth_method: "none" }),
+    ...(given.gateway
+      ? [
+          client({
+            client_id: "page-client",
+            token_endpoint_auth_method: "none",
+            redirect_uris: [new URL("/people/callback", given.gateway).href],
+          }),
+        ]
+      : []),
     client({ client_id: "secret-client", client_secret: given.secret ?? "unused-secret-of-a-client" }),
   ],
   scopes: ["openid", "offline_access", "tools.read", "tools.write"],
+  ...(given.gateway
+    ? { claims: { openid: ["sub"], profile: ["preferred_username", "groups"] }, conformIdTokenClaims: false }
+    : {}),
   pkce: { required: () => true },
   features: {
     devInteractions: { enabled: true },
@@ -69,7 +81,14 @@ const provider = new Provider(issuer, {
     Interaction: 600,
     DeviceCode: 300,
   },
-  findAccount: async (_, id) => ({ accountId: id, claims: async () => ({ sub: id }) }),
+  findAccount: async (_, id) => ({
+    accountId: id,
+    claims: async () => ({
+      sub: id,
+      groups: behaviour.groups[id] ?? [],
+      preferred_username: `${id} of the team`,
+    }),
+  }),
 });
 provider.on("grant.success", (ctx) => {
   const { grant_type, scope, resource: wanted } = ctx.oidc.params;

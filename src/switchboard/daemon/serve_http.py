@@ -41,6 +41,7 @@ async def serve_socket(
     entrance_key: bytes = b"",
     singletons: "Routes | None" = None,
     views: Views | None = None,
+    page: Routes | None = None,
 ) -> AsyncGenerator[HttpSurface]:
     """Serve the board's clients, and perhaps those of the control API."""
     surface = HttpSurface(
@@ -56,6 +57,7 @@ async def serve_socket(
         entrance_key=entrance_key,
         singletons=singletons,
         views=views,
+        page=page,
     )
     runtime.on_changed.add(surface.changed)
     try:

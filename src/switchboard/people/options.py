@@ -57,6 +57,8 @@ class PeopleOptions(Struct, frozen=True, kw_only=True):
     clock_skew: int = 60
     # Whether the one token of the team lets somebody in, too.
     shared_token: bool = False
+    # What the issuer knows the page of the gateways as; empty where there is none.
+    client_id: str = ""
     groups: dict[str, GroupRule] = {}
 
     @property

@@ -4,7 +4,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,7 +13,12 @@ from switchboard.core.people import NotLetIn, Person
 from switchboard.oauth.addresses import AddressRules
 from switchboard.oauth.faults import metadata_invalid
 from switchboard.oauth.http.guarded_web import GuardedWeb
-from switchboard.oauth.metadata import read_metadata
+from switchboard.oauth.metadata import (
+    AuthorizationServer,
+    ServerMetadata,
+    checked_server,
+    read_metadata,
+)
 from switchboard.oauth.urls import is_issuer, resource_metadata_urls, server_metadata_urls
 from switchboard.people.issuer_keys import IssuerKeys
 from switchboard.people.jws import is_signed_by, read_token
@@ -31,6 +36,16 @@ class _Published(msgspec.Struct, frozen=True):
 
     issuer: str
     jwks_uri: str = ""
+
+
+class _Tokens(msgspec.Struct, frozen=True):
+    """What is read of the answer to a code."""
+
+    id_token: str
+
+
+_P = TypeVar("_P", _Published, ServerMetadata)
+_ABOUT = "what the issuer says of itself"
 
 
 class TokenDoor:
@@ -66,23 +81,51 @@ class TokenDoor:
         if read.header.alg not in options.algorithms:
             raise NotLetIn("the token is signed in a way that is not accepted")
         claims = _claims(read.payload)
-        self._check_claims(claims)
+        self._check_claims(claims, self._audience)
         if not is_signed_by(read, await self._keys.of(read)):
             raise NotLetIn("the signature of the token is not right")
         person = self._known(claims)
-        self._check_rights(claims, person)
+        self._check_group(person)
+        self._check_scopes(claims)
         return person
+
+    async def visitor(self, id_token: str, nonce: str) -> Person:
+        """Who has logged in at the page, as the issuer says it there. Raises NotLetIn."""
+        read = read_token(id_token)
+        if read.header.alg not in self._options.algorithms:
+            raise NotLetIn("the token is signed in a way that is not accepted")
+        claims = _claims(read.payload)
+        self._check_claims(claims, frozenset({self._options.client_id}))
+        if claims.get("nonce") != nonce:
+            raise NotLetIn("the token is of another login")
+        if not is_signed_by(read, await self._keys.of(read)):
+            raise NotLetIn("the signature of the token is not right")
+        person = self._known(claims)
+        self._check_group(person)
+        return person
+
+    async def server(self) -> AuthorizationServer:
+        """Where people log in. Raises a fault."""
+        published = await self._published(ServerMetadata)
+        return checked_server(published, self._web.rules)
+
+    async def tokens(self, url: str, form: Mapping[str, str]) -> str:
+        """The ID token that a code is changed for. Raises a fault, or NotLetIn."""
+        answer = await self._web.post_form(url, "the issuer", form)
+        if not answer.is_ok:
+            raise NotLetIn("the issuer did not take the login")
+        return read_metadata(_Tokens, answer.body, "what the issuer answers").id_token
 
     async def aclose(self) -> None:
         """Close every connection to the issuer."""
         await self._web.aclose()
 
-    def _check_claims(self, claims: Mapping[str, Any]) -> None:
+    def _check_claims(self, claims: Mapping[str, Any], audience: frozenset[str]) -> None:
         """That it is for us, of our issuer, and of now. Raises NotLetIn."""
         now, skew = self._clock(), self._options.clock_skew
         if claims.get("iss") != self._options.issuer:
             raise NotLetIn("the token is of another issuer")
-        if self._audience.isdisjoint(_words(claims.get("aud"))):
+        if audience.isdisjoint(_words(claims.get("aud"))):
             raise NotLetIn("the token is for another server")
         until = _second(claims.get("exp"))
         if until is None:
@@ -107,11 +150,14 @@ class TokenDoor:
             groups=frozenset(_groups(claims, options.groups_claim)),
         )
 
-    def _check_rights(self, claims: Mapping[str, Any], person: Person) -> None:
-        options = self._options
-        if options.required_group and options.required_group not in person.groups:
+    def _check_group(self, person: Person) -> None:
+        needed = self._options.required_group
+        if needed and needed not in person.groups:
             message = "whoever has this token does not belong to those who may use this server"
             raise NotLetIn(message, error="access_denied", status=_FORBIDDEN)
+
+    def _check_scopes(self, claims: Mapping[str, Any]) -> None:
+        options = self._options
         given = claims.get("scope", claims.get("scp"))
         if not set(options.scopes) <= set(
             _words(given.split() if isinstance(given, str) else given)
@@ -130,15 +176,21 @@ class TokenDoor:
 
     async def _keys_url(self) -> str:
         options = self._options
-        if options.jwks_url:
-            return options.jwks_url
-        for url in server_metadata_urls(options.issuer):
-            answer = await self._web.get(url, "what the issuer says of itself")
+        url = options.jwks_url or (await self._published(_Published)).jwks_uri
+        if not url:
+            why = "the issuer does not say where its keys are"
+            raise metadata_invalid(why, hint="set `jwks_url`")
+        return url
+
+    async def _published(self, kind: type[_P]) -> _P:
+        """What the issuer says of itself. Raises a fault."""
+        for url in server_metadata_urls(self._options.issuer):
+            answer = await self._web.get(url, _ABOUT)
             if answer.is_ok:
-                found = read_metadata(_Published, answer.body, "what the issuer says of itself")
-                if is_issuer(found.issuer, options.issuer) and found.jwks_uri:
-                    return found.jwks_uri
-        raise metadata_invalid("the issuer does not say where its keys are", hint="set `jwks_url`")
+                found = read_metadata(kind, answer.body, _ABOUT)
+                if is_issuer(found.issuer, self._options.issuer):
+                    return found
+        raise metadata_invalid("the issuer says nothing of itself", hint="set `jwks_url`")
 
 
 def address_rules(options: PeopleOptions) -> AddressRules:

@@ -222,6 +222,9 @@ PEOPLE = Section(name="people", into=PeopleOptions, required=("issuer", "resourc
     Field("shared_token", Truth(about=(
         "Let whoever shows `SWITCHBOARD_TOKEN` in as well, as one person named `team`.")),
         workspace="never"),
+    Field("client_id", Text(empty=False, about=(
+        "The public client that people log in by at the page of the gateways, `/people/`.")),
+        workspace="never"),
     Field("groups", Members(value=GROUP, about=(
         "What the people of each group see, and who answers for them; `*` is everybody.")),
         workspace="never"),

@@ -146,6 +146,11 @@ class Team:
         return SingletonLease(self.address, self.presence.id, lease_s=self.lease_s)
 
     @property
+    def page_key(self) -> bytes:
+        """What seals the cookies of people, for every gateway."""
+        return self._keys[0].derived("page")
+
+    @property
     def entrance_key(self) -> bytes:
         """What makes the same of a client on every gateway."""
         return self._keys[0].derived("entrance")

@@ -9,7 +9,7 @@ from switchboard.daemon.board.reload import Load, serving
 from switchboard.daemon.metrics.metrics_port import read_place, showing_metrics
 from switchboard.daemon.serve_http import Ready, serve_socket
 from switchboard.daemon.team.asked import Asked
-from switchboard.daemon.team.doors import open_door
+from switchboard.daemon.team.doors import open_door, open_page
 from switchboard.daemon.team.draining import drained
 from switchboard.daemon.team.membership import Team, team_keys
 from switchboard.daemon.team.person_boards import PersonBoards
@@ -82,6 +82,7 @@ async def serve_team(
             lease=environ.get(LEASE_VARIABLE, ""),
         )
     )
+    access = Access(token=token, hosts=frozenset(hosts), bearer=EVERYBODY, door=door)
     try:
         async with (
             serving(settings, environ, load, team=team) as runtime,
@@ -91,12 +92,13 @@ async def serve_team(
             serve_socket(
                 runtime,
                 listening,
-                Access(token=token, hosts=frozenset(hosts), bearer=EVERYBODY, door=door),
+                access,
                 is_pinned=is_pinned,
                 relay=Relay(team),
                 entrance_key=team.entrance_key,
                 singletons=SingletonRoutes(team, runtime, singletons),
                 views=PersonBoards(runtime) if people.is_on else None,
+                page=open_page(lambda: runtime.settings.people, door, team, access),
             ) as surface,
         ):
             if ready is not None:

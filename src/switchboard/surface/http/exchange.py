@@ -98,6 +98,7 @@ class Exchange:
         self.on_kept: Callable[[Exchange], None] | None = None
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.query: str = scope.get("query_string", b"").decode("latin-1")
         self.local_address: tuple[str, int | None] | None = scope.get("server")
         # Whoever connects is who it is; the port is another one with each connection.
         self.client_address, self.client_port = scope.get("client") or ("", 0)

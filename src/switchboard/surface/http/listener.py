@@ -16,6 +16,8 @@ ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
 CONTROL_PATH = "/control/"
 # Where gateways of a team forward what another one runs.
 SINGLETONS_PATH = "/singletons/"
+# Where people answer questions in a browser.
+PEOPLE_PATH = "/people/"
 _BACKLOG = 128
 
 

@@ -34,6 +34,7 @@ from switchboard.surface.http.listener import (
     ALIVE_PATH,
     CONTROL_PATH,
     PATH,
+    PEOPLE_PATH,
     READY_PATH,
     SINGLETONS_PATH,
 )
@@ -122,8 +123,10 @@ class HttpSurface:
         singletons: "Routes | None" = None,
         # What each person sees, where that differs.
         views: "Views | None" = None,
+        # Where they answer questions.
+        page: "Routes | None" = None,
     ) -> None:
-        given = ((CONTROL_PATH, control), (SINGLETONS_PATH, singletons))
+        given = ((CONTROL_PATH, control), (SINGLETONS_PATH, singletons), (PEOPLE_PATH, page))
         self._routes = [(path, routes) for path, routes in given if routes is not None]
         self._views = views
         self._relay = relay

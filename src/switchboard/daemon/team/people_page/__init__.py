@@ -1,0 +1,1 @@
+"""The page of a gateway where people of a team answer questions."""
