@@ -7,6 +7,7 @@ protocol wants of 2025-11-25 and later; what came before treats a closed connect
 import asyncio
 import itertools
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -16,7 +17,7 @@ from switchboard.core.calls.receipts import Receipt
 from switchboard.core.events import SessionClosed, SessionOpened
 from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.loop.timers import Timers
-from switchboard.core.people import Person, name_in_logs
+from switchboard.core.people import Person, key_of, name_in_logs
 from switchboard.core.ports import Events
 from switchboard.surface.endpoint import Endpoint
 from switchboard.surface.http.delivery import Delivery
@@ -236,6 +237,10 @@ def _is_worth_keeping(stream: Stream) -> bool:
     return stream.is_answered or not (stream.has_ended and stream.is_empty)
 
 
+def _whose(session: HttpSession) -> str:
+    return key_of(session.endpoint.session.person)
+
+
 class HttpSessions:
     """Every session by its id. One that nobody uses is forgotten after a while."""
 
@@ -293,7 +298,10 @@ class HttpSessions:
         idle = [session for session in self if not session.is_busy]
         if not idle:
             raise Refusal(503, "too many clients are connected")
-        self.close(min(idle, key=lambda session: session.last_used), "too many sessions")
+        # Of whoever has most: nobody pushes others out.
+        counts = Counter(map(_whose, self))
+        oldest = min(idle, key=lambda session: (-counts[_whose(session)], session.last_used))
+        self.close(oldest, "too many sessions")
 
     async def aclose(self) -> None:
         """End them all."""

@@ -287,7 +287,8 @@ class HttpSurface:
             started_at=time.time(),
             depth=self._depth,
             is_pinned=self._is_pinned,
-            entrance=f"{self._entrance_of(person)}@{address}",
+            # Whoever is known is the same wherever they are, and no more people by being elsewhere.
+            entrance=f"{self._entrance_of(person)}@{'' if key_of(person) else address}",
             person=person,
         )
         views = self._views
