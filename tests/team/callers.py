@@ -66,6 +66,7 @@ def answer_in(response: httpx2.Response) -> Json:
 
 def text_in(answer: Json) -> str:
     """What a suite answered."""
+    assert "result" in answer, answer
     said = json.loads(answer["result"]["content"][0]["text"])
     assert not answer["result"].get("isError"), said
     return str(said["content"][0]["text"])

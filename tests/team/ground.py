@@ -64,13 +64,13 @@ async def gateway(
     *words: str,
     env: Mapping[str, str] = {},
     port: int = 0,
-    # Of another version than ours, which may not know how to linger.
+    # Of another version than ours, which may not know how to linger: None.
     program: Sequence[str] = (),
-    linger_s: int = 0,
+    linger_s: int | None = 0,
 ) -> AsyncGenerator[Gateway]:
     """Run one, with the database named by the variable."""
     workspace = gate.workspace
-    stops = () if program else ("--linger", str(linger_s))
+    stops = () if linger_s is None else ("--linger", str(linger_s))
     process = await asyncio.create_subprocess_exec(
         *(program or workspace.command()),
         *("serve", "--http", "--port", str(port), "--json", *stops, *words),

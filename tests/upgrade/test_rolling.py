@@ -19,6 +19,8 @@ from upgrade.earlier import installed
 
 # It knew its own tables alone, of one version, and broke off what was under way when it stopped.
 BEFORE_ADDITIONS = "6913d3e2"
+# It hands over what is new, and grows its tables.
+DRAINING = "7ff236a6"
 STEPS = "SELECT part, version, steps FROM switchboard.versions WHERE part = 'members'"
 
 
@@ -53,9 +55,12 @@ class Place:
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def start(self, program: Sequence[str] = ()) -> None:
+    async def start(self, program: Sequence[str] = (), *, linger_s: int | None = 0) -> None:
         self._running = gateway(
-            self._held, self._database, "--name", self._name, port=self.port, program=program
+            *(self._held, self._database, "--name", self._name),
+            port=self.port,
+            program=program,
+            linger_s=linger_s,
         )
         self._gateway = await self._running.__aenter__()
 
@@ -91,7 +96,7 @@ async def test_a_team_of_a_version_that_cannot_drain_is_upgraded_without_a_faile
     before = installed(BEFORE_ADDITIONS, tmp_path)
     async with two_places(held, database, tmp_path) as (balancer, places):
         for place in places:
-            await place.start(before)
+            await place.start(before, linger_s=None)
         assert "steps" not in str(postgres.run("SELECT * FROM switchboard.versions", database))
         callers = Callers(balancer.url)
         async with callers.calling(modern_ones=4, sessions=0):
@@ -113,4 +118,25 @@ async def test_a_team_of_a_version_that_cannot_drain_is_upgraded_without_a_faile
         assert len(callers.processes) == 4
         # And back: the version before starts on the tables as they are now.
         await places[0].stop()
-        await places[0].start(before)
+        await places[0].start(before, linger_s=None)
+
+
+async def test_a_team_is_upgraded_and_put_back_by_stops_and_starts_alone(
+    held: Held, database: DatabaseAddress, tmp_path: Path
+) -> None:
+    """From a version that drains; the balancer finds out when it cannot connect."""
+    before = installed(DRAINING, tmp_path)
+    async with two_places(held, database, tmp_path) as (balancer, places):
+        for place in places:
+            await place.start(before)
+        callers = Callers(balancer.url)
+        async with callers.calling(modern_ones=3, sessions=3):
+            await callers.more(20)
+            for program in ((), before):
+                for place in places:
+                    await place.stop()
+                    await callers.more(20)
+                    await place.start(program)
+                    await callers.more(30)
+    assert callers.failed == {}
+    assert (len(callers.processes), callers.renewed > 0) == (6, True)
