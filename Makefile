@@ -9,7 +9,7 @@ NODE_HOME := tests/node
 SANDBOX_PACKAGES := bubblewrap
 # What else tests use: the Switchyard example runs a real PostgreSQL, the vault a real keychain,
 # hosts a real terminal, the judge of a team networks of its own. systemd checks the units of `deploy`.
-APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light iproute2 systemd redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
+APT_PACKAGES := postgresql mariadb-server-core mariadb-client nginx-light iproute2 faketime systemd redis-server puma gnome-keyring dbus tmux chromium $(SANDBOX_PACKAGES)
 # Tests wait for processes more than they compute: three on two cores.
 PYTEST_WORDS := -n 3 --dist loadgroup
 # One test in five is measured there, which reaches less than all of them.

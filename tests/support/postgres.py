@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import LiteralString, cast
@@ -41,11 +41,13 @@ def as_postgres() -> list[str]:
 class Cluster:
     """One server and its data, which outlive a crash of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, within: Callable[[Path], Sequence[str]] = lambda _: ()) -> None:
+        """`within` has what its programs are run by, once its folder is there."""
         # Every folder above it must be open to the user that it runs as.
         self.folder = Path(tempfile.mkdtemp(prefix="switchboard-postgres-", dir="/var/tmp"))
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
+        self._within = tuple(within(self.folder))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
@@ -53,7 +55,8 @@ class Cluster:
         self._process: subprocess.Popen[bytes] | None = None
         words = [program("initdb"), "-D", str(self._data), "-U", "postgres", "-A", "trust"]
         words += ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
-        subprocess.run([*as_postgres(), *words], check=True, cwd="/", capture_output=True)
+        words = [*self._within, *as_postgres(), *words]
+        subprocess.run(words, check=True, cwd="/", capture_output=True)
 
     @property
     def _data(self) -> Path:
@@ -72,7 +75,7 @@ class Cluster:
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         self._process = subprocess.Popen(
-            [*as_postgres(), program("postgres"), "-D", str(self._data), *options],
+            [*self._within, *as_postgres(), program("postgres"), "-D", str(self._data), *options],
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -88,6 +91,10 @@ class Cluster:
                 time.sleep(0.05)
             else:
                 return
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def crash(self) -> None:
         """End at once, as if the machine had."""
