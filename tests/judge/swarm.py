@@ -16,12 +16,13 @@ from mcp_types import Implementation
 
 from gate.over_http import MODES, Person
 from judge.record import Deed, Record
+from switchboard.approvals.queue import WAIT_S
 from team.ground import BEARER
 
 SUITE = "judged_suite"
 LEGACY, MODERN = MODES
-# Nothing takes so long unless it is lost.
-LOST_S = 60.0
+# Nothing takes so long unless it is lost: a question that nobody answers ends before.
+LOST_S = WAIT_S + 30.0
 # What a client is told whose session is gone: it begins a new one, as the protocol says.
 ANEW = "there is no such session; begin with `initialize`"
 OPEN = frozenset({"queued", "working", "asking"})
