@@ -82,7 +82,7 @@ async def test_ids_that_are_guessed_lead_to_nothing(gate: Gate, database: Databa
     async with gateway(gate, database, *SOON) as first, client() as http:
         asked = await post(http, first.url, call("write", text="held"))
         state: str = asked["result"]["requestState"]
-        answers = {
+        answers: Json = {
             key: {"action": "accept", "content": {}} for key in asked["result"]["inputRequests"]
         }
         tag, _, rest = state.partition("-")
