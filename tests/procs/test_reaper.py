@@ -17,7 +17,9 @@ from procs.homes import has_looked, ignores
 from support.processes import alive, children_of, until_gone, until_true
 from support.requirements import requirement
 from support.workspace import CHECKOUT
+from switchboard.procs.spawn import SpawnSpec, spawn
 from switchkit.processes import began
+from switchkit.reaper_client import Reaper
 
 # Starts a family through `spawn`, tells who is in it, and waits to be killed.
 OWNER = """
@@ -64,6 +66,32 @@ async def test_when_our_process_is_ended_by_any_signal_no_child_outlives_it(
         owner.send_signal(number)
         await owner.wait()
         await until_gone([*family, keeper])
+
+
+async def test_whoever_says_nothing_for_too_long_loses_what_it_runs_at_once() -> None:
+    """As one that was stopped does: it cannot see to it itself."""
+    reaper = Reaper()
+    reaper.silence_s, reaper.ends_in_silence = 1.5, True
+    loop = asyncio.get_running_loop()
+    spec = SpawnSpec(argv=(sys.executable, "-I", "-S", "-c", STUBBORN), cwd="/", env={})
+    running = await spawn(spec, reaper=reaper, timeout_s=10)
+    try:
+        child = int(await asyncio.to_thread(running.stdout.readline))
+        until = loop.time() + 1.3 * reaper.silence_s
+        while loop.time() < until:
+            # A sign of life every now and then is enough, however often nothing else is said.
+            reaper.pulse()
+            assert alive(child)
+            await asyncio.sleep(0.1)
+        silent_since = loop.time()
+        await until_gone([running.pid, child])
+        # Without the second that others are given to end by themselves: another may begin.
+        assert loop.time() - silent_since < reaper.silence_s + 1.0
+    finally:
+        await running.kill_rest()
+        running.stdin.close()
+        running.stdout.close()
+        reaper.close()
 
 
 async def test_a_reaper_that_was_killed_is_replaced_and_knows_what_its_forerunner_did() -> None:
