@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from support.measuring import starter
 from support.nursery import VARIABLE, nursery, started_in_it
 from support.workspace import Json, Workspace, server
 
@@ -54,7 +55,7 @@ async def through_stdio(folder: Path) -> AsyncGenerator[Target]:
 async def through_handshake(folder: Path) -> AsyncGenerator[Target]:
     """Put an everything server behind Switchboard that speaks as servers did before 2026-07-28."""
     # It asks without saying whom it means, and scenarios run side by side: each gets its own.
-    async with nursery(LOADED, os.environ) as at:
+    async with nursery(LOADED, starter(os.environ)) as at:
         command = started_in_it(SCRIPT, "handshake")
         entry = {**server(command, env={VARIABLE: at}), "scope": "session"}
         async with _switchboard(folder, entry) as target:
