@@ -1,7 +1,7 @@
 """A home on a disk of Windows, as WSL shows it: known by what is mounted, and not used.
 
 No such disk is on the machines of these tests. What the kernel says is mounted is written by the
-test, in lines as WSL's documentation and reports of its users have them.
+test, in lines that are composed and not recorded: no machine with Windows was at hand.
 """
 
 from collections.abc import Iterator
