@@ -3,18 +3,18 @@
 A client says so in `_meta`, or over HTTP in headers. It goes on to servers in `_meta`.
 """
 
-import re
-
 import msgspec
 from msgspec import Raw
 
+from switchkit.patterns import pattern
+
 _MEMBER = b'"traceparent"'
 # Version 00 and whatever later ones may put behind it; no number is all zeros.
-_FORM = re.compile(
+_FORM = pattern(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[!-~]{0,64})?"
 )
 # What stands between quotes as it is; longer ones need not be passed on.
-_STATE = re.compile(r"[ !#-\[\]-~]{1,512}")
+_STATE = pattern(r"[ !#-\[\]-~]{1,512}")
 
 
 def is_traceparent(text: str) -> bool:
