@@ -81,11 +81,8 @@ async def test_a_known_session_id_is_of_no_use_to_another_person(team: Town) -> 
         bob = {**bearer(team.signed("bob")), "mcp-session-id": ada["mcp-session-id"]}
         listing = request("tools/list", {})
         for each in (first, second):
-            for answer in (
-                await http.post(each.url, json=listing, headers=bob),
-                await http.get(each.url, headers=bob),
-                await http.delete(each.url, headers=bob),
-            ):
+            for method, body in (("POST", listing), ("GET", None), ("DELETE", None)):
+                answer = await http.request(method, each.url, json=body, headers=bob)
                 assert answer.status_code == 404
                 # As for one that nobody has.
                 assert "there is no such session" in answer.text

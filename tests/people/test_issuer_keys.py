@@ -13,6 +13,8 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.people import NotLetIn
 from switchboard.people.issuer_keys import RENEW_S, STALE_S, IssuerKeys, read_keys
 from switchboard.people.jws import is_signed_by, read_token
+from switchboard.people.options import PeopleOptions
+from switchboard.people.token_door import TokenDoor
 
 
 class Publisher:
@@ -92,6 +94,31 @@ async def test_a_token_without_a_key_id_counts_where_there_is_one_key_alone() ->
     await Publisher(first).store().of(token)
     with pytest.raises(NotLetIn):
         await Publisher(first, second).store().of(token)
+
+
+async def test_a_token_that_was_checked_is_remembered_for_moments_and_never_past_its_end() -> None:
+    key = SigningKey()
+    issuer = Publisher(key)
+    options = PeopleOptions(issuer="https://i.test", resource="https://r.test", clock_skew=0)
+    door = TokenDoor(options, {}, clock=lambda: issuer.now, keys=issuer.store())
+
+    def signed(until: float) -> str:
+        claims = {"iss": options.issuer, "aud": options.resource, "sub": "ada", "exp": until}
+        return jwt.encode(claims, key.private, "RS256", headers={"kid": key.kid})
+
+    short, long = signed(issuer.now + 10), signed(issuer.now + 9_000)
+    for token in (short, long, short, long):
+        assert (await door.person(token)).subject == "ada"
+    # Another signature below the same words is another token.
+    with pytest.raises(NotLetIn):
+        await door.person(long[:-8] + "AAAAAAAA")
+    issuer.now += 10
+    with pytest.raises(NotLetIn, match="expired"):
+        await door.person(short)
+    issuer.keys = []
+    issuer.now += STALE_S
+    with pytest.raises(NotLetIn):
+        await door.person(long)
 
 
 _RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
