@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,7 +19,7 @@ from people.ground import Town, client, modern, town
 from support.oauth_servers import browse
 from support.reading import read_it, reply
 from support.requirements import attack
-from support.workspace import Json, child_command
+from support.workspace import Json, Workspace, child_command
 from switchboard.postgres.address import DatabaseAddress
 from team.ground import SECRET
 
@@ -147,3 +148,12 @@ async def test_each_person_logs_in_at_a_remote_server_for_themselves(team: Town)
     for user in ("ada", "bob"):
         assert f"logged in as remote-{user}" in await whoami(user)
         assert len(shown[user]) == 1
+
+
+async def test_one_process_for_all_gateways_is_nobody_s_own(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    text = '[mcp_servers.a]\ncommand = "a"\nper_person = true\nscope = "singleton"\n'
+    workspace.config_toml(text, scope="home")
+    checked = await asyncio.to_thread(switchboard, workspace, "config", "check")
+    assert checked.code != 0
+    assert "beside `per_person`" in checked.out + checked.err
