@@ -47,6 +47,13 @@ class Turn(NamedTuple):
     effort: float
 
 
+class Direct(NamedTuple):
+    """The child alone: a turn of the bench, and seconds of one call."""
+
+    turn: Callable[[], Turn]
+    one: Callable[[], float]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--base", type=Path, action="append", default=[], metavar="CHECKOUT")
@@ -65,7 +72,7 @@ def main() -> int:
         if options.sessions:
             hold_sessions(root, trees, options.sessions, database)
             return 0
-        rows: dict[str, Callable[[], Turn]] = {"direct": stack.enter_context(direct())}
+        rows: dict[str, Callable[[], Turn]] = {"direct": stack.enter_context(direct()).turn}
         for number, tree in enumerate(trees):
             name = "here" if not number else f"base {tree.name}"
             for kind in ("", database) if database and not number else ("",):
@@ -134,7 +141,7 @@ def turn_of(calls: HttpCalls, pid: int, seconds: float = 0.4) -> Callable[[], Tu
 
 
 @contextlib.contextmanager
-def direct(seconds: float = 0.2) -> Generator[Callable[[], Turn]]:
+def direct(seconds: float = 0.2) -> Generator[Direct]:
     """The child on pipes, without anything between."""
     process = subprocess.Popen(CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdin is not None
@@ -167,7 +174,7 @@ def direct(seconds: float = 0.2) -> Generator[Callable[[], Turn]]:
         return Turn(p50, done / spent, (computed(process.pid) - before) / done)
 
     try:
-        yield turn
+        yield Direct(turn, one)
     finally:
         process.stdin.close()
         process.wait(PATIENCE_S)
@@ -268,8 +275,20 @@ def hold_sessions(root: Path, trees: Sequence[Path], count: int, database: str) 
                     f" {(held - before) / count / 1024:.1f} KiB; processor {used:.1f} s in all;"
                     f" load {os.getloadavg()[0]:.1f}"
                 )
-    with direct() as turn:
-        print(f"direct, one by one: p50 {turn().p50 * 1e3:.3f} ms")
+    with direct() as alone:
+        cuts = quantiles(_one_by_one(alone.one), n=100)
+        print(f"direct, at the same pace: p50 {cuts[49] * 1e3:.3f} ms, p99 {cuts[98] * 1e3:.2f} ms")
+
+
+def _one_by_one(one: Callable[[], float], seconds: float = 20.0) -> Iterator[float]:
+    """Calls at the same pace, one after the other; gives the seconds from when each was due."""
+    began = time.perf_counter()
+    for number in range(int(seconds * CALLS_A_SECOND)):
+        due = began + number / CALLS_A_SECOND
+        while (left := due - time.perf_counter()) > 0:
+            select.select([], [], [], left)
+        one()
+        yield time.perf_counter() - due
 
 
 def _paced(sessions: Sequence[HttpCalls], seconds: float = 20.0) -> Iterator[float]:
