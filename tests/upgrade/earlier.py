@@ -1,26 +1,21 @@
-"""An earlier version of Switchboard as it was committed, in an environment of its own."""
+"""An earlier version of Switchboard, in an environment of its own."""
 
-import io
 import subprocess
 import sys
 import sysconfig
 import tarfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+# Their sources. Not taken from the history of the repository: a checkout may have none.
+VERSIONS = Path(__file__).with_name("versions.tar.xz")
 
 
-def installed(commit: str, folder: Path) -> list[str]:
-    """Install the version of a commit; gives how its command begins."""
-    source = folder / "source"
-    packed = subprocess.run(
-        ["git", "archive", "--format=tar", commit, "src"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(source, filter="data")
+def installed(version: str, folder: Path) -> list[str]:
+    """Install a version by its name in the archive; gives how its command begins."""
+    source = folder / version
+    with tarfile.open(VERSIONS) as archive:
+        of_it = [each for each in archive if each.name.startswith(f"{version}/")]
+        archive.extractall(folder, of_it, filter="data")
     environment = folder / "environment"
     words = [sys.executable, "-m", "venv", "--without-pip", str(environment)]
     subprocess.run(words, check=True, capture_output=True)

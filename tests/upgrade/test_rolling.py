@@ -18,9 +18,9 @@ from team.ground import PATIENCE, Balancer, Gateway, balancing, free_port, gatew
 from upgrade.earlier import installed
 
 # It knew its own tables alone, of one version, and broke off what was under way when it stopped.
-BEFORE_ADDITIONS = "6913d3e2"
+BEFORE_ADDITIONS = "strict-tables"
 # It hands over what is new, and grows its tables.
-DRAINING = "7ff236a6"
+DRAINING = "draining"
 STEPS = "SELECT part, version, steps FROM switchboard.versions WHERE part = 'members'"
 
 
