@@ -89,6 +89,11 @@ async def test_a_session_of_a_killed_gateway_is_unknown_and_says_how_to_go_on(
         lost = await http.post(second.url, json=request("tools/list", {}), headers=session)
         assert lost.status_code == 404
         assert "begin with `initialize`" in lost.json()["error"]["message"]
+        # Of a call whose stream broke, nobody knows whether it was done.
+        broken = {**session, "last-event-id": "1-1"}
+        resumed = await http.get(second.url, headers=broken)
+        assert resumed.status_code == 404
+        assert "it may have been done" in resumed.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("to", ["one", "both"])
