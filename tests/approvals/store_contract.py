@@ -50,7 +50,8 @@ class FakeOwners:
     def own(self) -> str:
         return "us"
 
-    def is_gone(self, owner: str, /) -> bool:
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
+        del heard_at
         return owner in self.gone
 
 

@@ -47,7 +47,8 @@ class NobodyGone:
     def own(self) -> str:
         return ""
 
-    def is_gone(self, owner: str, /) -> bool:
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
+        del heard_at
         del owner
         return False
 
@@ -71,6 +72,8 @@ async def test_a_question_ends_when_its_gateway_has_not_been_heard_of_for_the_le
     other.join()
     try:
         await stores[0].post(a_question("theirs"), asked.own())
+        # A minute and more ago.
+        postgres.run("UPDATE switchboard.questions SET asked_at = asked_at - 61", address)
         assert await ids(stores[1]) == ["theirs"]
         # It was killed: nobody beats for it any more.
         postgres.run(
@@ -80,6 +83,29 @@ async def test_a_question_ends_when_its_gateway_has_not_been_heard_of_for_the_le
         )
         assert await ids(stores[1]) == []
         assert await state(stores[1], "theirs") == "cancelled"
+    finally:
+        for store in stores:
+            await store.aclose()
+        asked.leave()
+        other.leave()
+
+
+async def test_a_gateway_that_asks_before_it_beats_again_is_not_gone(
+    address: DatabaseAddress, postgres: Cluster
+) -> None:
+    """The database was away for longer than the lease, and has just come back."""
+    asked, other = Presence(address, "gateway"), Presence(address, "gateway")
+    stores = [PostgresApprovals(address, owners=each) for each in (asked, other)]
+    asked.join()
+    other.join()
+    try:
+        postgres.run(
+            "UPDATE switchboard.members SET beat_at = now() - interval '61 seconds'"
+            f" WHERE id = '{asked.id}'",
+            address,
+        )
+        await stores[0].post(a_question("theirs"), asked.own())
+        assert await ids(stores[1]) == ["theirs"]
     finally:
         for store in stores:
             await store.aclose()

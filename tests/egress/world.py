@@ -172,6 +172,7 @@ async def way_out(
     )
     made = ProxiedWayOut(replace(spec, **more), resolver, record, heard)
     listener = socket.create_server(("127.0.0.1", 0))
+    assert made.outlet.handover is not None
     with socket.socket(fileno=made.outlet.handover.fileno()) as handover:
         socket.send_fds(handover, [b"1"], [listener.fileno()])
         handover.detach()

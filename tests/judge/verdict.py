@@ -29,6 +29,7 @@ _ENDED = re.compile(
 _AWAY = re.compile(
     r"(approvals|runs|the audit log|records?|results)\b.* cannot be (read or )?(written|used) now"
     r"|the database cannot be used now"
+    r"|the audit log cannot be written \(its database cannot be used\)"
     r"|was withdrawn before anybody answered"
 )
 # And of one whose client asked three times on gateways that were killed then: those questions wait.

@@ -65,8 +65,11 @@ class Owners(Protocol):
         """The id of whoever asks here; nothing if its end could not be noticed."""
         ...
 
-    def is_gone(self, owner: str, /) -> bool:
-        """Whether an owner waits no more. False where nobody can tell."""
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
+        """Whether an owner waits no more. False where nobody can tell.
+
+        `heard_at` is when it last did something, for whom silence is the only sign of an end.
+        """
         ...
 
 

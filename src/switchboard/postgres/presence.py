@@ -174,8 +174,11 @@ class Presence:
         """The id of this process."""
         return self.id
 
-    def is_gone(self, owner: str, /) -> bool:
-        """Whether an owner has not been heard of for the lease. False where nobody can tell."""
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
+        """Whether an owner left, or was not heard of for the lease. False where nobody can tell.
+
+        When the database was away for longer, an owner may do something before it beats again.
+        """
         if owner == self.id or not owner:
             return False
         try:
@@ -186,8 +189,8 @@ class Presence:
                     )
                 return not self._asking.rows(
                     "SELECT 1 AS n FROM members WHERE id = ?"
-                    " AND beat_at > now() - make_interval(secs => ?)",
-                    *(owner, self._lease_s),
+                    " AND greatest(beat_at, to_timestamp(?)) > now() - make_interval(secs => ?)",
+                    *(owner, heard_at, self._lease_s),
                 )
         except Fault:
             return False

@@ -30,7 +30,7 @@ class Shelf(TinyServer):
         super().__init__("shelf", {})
         two = schema(("name", "value"), name="string", value="string")
         one = schema(("name",), name="string")
-        self.tools |= {
+        own: dict[str, Tool] = {
             "put": Tool(self.put, "Puts something down.", two, READ_ONLY),
             "take": Tool(self.take_down, "Tells what lies there.", one, READ_ONLY),
             "grow": Tool(self.grow, "Gets another tool.", one, READ_ONLY),
@@ -38,6 +38,7 @@ class Shelf(TinyServer):
             "ask": Tool(self.ask, "Asks the client.", schema(), READ_ONLY),
             "pid": Tool(self.say_who, "Says who it is.", schema(), READ_ONLY),
         }
+        self.tools.update(own)
         self.followed: set[str] = set()
         self.token: Any = None
         self.asked: Any = None
@@ -52,7 +53,8 @@ class Shelf(TinyServer):
         }
 
     def answer(self, method: str, params: Json, id_: Any) -> Json | None:
-        self.token = (params.get("_meta") or {}).get("progressToken")
+        meta: Json = params.get("_meta") or {}
+        self.token = meta.get("progressToken")
         self.asked = id_
         match method:
             case "resources/list":

@@ -17,8 +17,9 @@ class ProcessOwners:
         this = living(os.getpid())
         return f"{this.pid}:{this.began}:{self._namespace}" if this is not None else ""
 
-    def is_gone(self, owner: str) -> bool:
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
         """Whether an owner runs no more. False where nobody can tell."""
+        del heard_at
         pid, _, rest = owner.partition(":")
         began, _, where = rest.partition(":")
         if where != self._namespace or not (pid.isdigit() and began.isdigit()):

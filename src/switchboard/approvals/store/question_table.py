@@ -216,12 +216,13 @@ class QuestionTable:
             now + _SKEW_S,
         )
         owners = self._database.rows(
-            "SELECT DISTINCT owner_id FROM questions"
+            "SELECT owner_id, max(asked_at) AS asked_at FROM questions"
             " WHERE owner_id != '' AND (state = 'pending' OR state = 'approved')"
+            " GROUP BY owner_id"
         )
         for row in owners:
             owner: str = row["owner_id"]
-            if self._owners.is_gone(owner):
+            if self._owners.is_gone(owner, row["asked_at"]):
                 self._database.change(
                     "UPDATE questions SET state = 'cancelled', decided_by = 'exit', decided_at = ?"
                     " WHERE owner_id = ? AND (state = 'pending' OR state = 'approved')",

@@ -207,8 +207,8 @@ class Nobody:
     def own(self) -> str:
         return ""
 
-    def is_gone(self, owner: str, /) -> bool:
-        return self._presence.is_gone(owner)
+    def is_gone(self, owner: str, heard_at: float = 0.0, /) -> bool:
+        return self._presence.is_gone(owner, heard_at)
 
 
 def team_keys(environ: Mapping[str, str]) -> tuple[TeamKey, ...]:
