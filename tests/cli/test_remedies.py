@@ -70,6 +70,7 @@ _FILLED = {
     "runs show …": "runs show r-01",
     "runs … ……": "runs show r-01",
     "serve --http --… …": "serve --http --port 8099",
+    "state upgrade": "state upgrade --db nowhere",
     "tokens --session …": "tokens --session none",
     "trust … --fingerprint …": f"trust notes --fingerprint {'0' * 64}",
     "try": f"try -- {_WORDS['COMMAND']}",
@@ -96,6 +97,7 @@ _STAYING = {
     "serve --http --… …",
     "watch … --path DIR",
     "worker",
+    "worker --queue NAME",
 }
 
 
@@ -138,6 +140,7 @@ _ABOUT_NOTHING = {
     "runs show …": _NO_RUN,
     "runs … ……": _NO_RUN,
     "state move --to …": "this is no address of a PostgreSQL database",
+    "state upgrade": "this is no address of a PostgreSQL database",
     "tokens --session …": "the audit log has no call of a session",
     "trust --dev NAME": _NO_WORKSPACE_SERVER,
     "trust --dev …": _NO_WORKSPACE_SERVER,

@@ -19,7 +19,7 @@ from switchboard.pocket.notices.ways import PATTERN as NOTIFY_PATTERN
 from switchboard.providers.table import TABLE, source_of
 from switchboard.runs.limits import RunLimits
 from switchboard.settings.files.server_shapes import PROVIDERS, TOML_SERVERS
-from switchboard.settings.rules.group_shape import GROUP
+from switchboard.settings.group_shape import GROUP
 from switchboard.settings.sections import (
     Interpreting,
     Keeping,

@@ -11,7 +11,7 @@ from switchboard.config.locate import Places, home_files
 from switchboard.config.problems import Problem
 from switchboard.core.origins import Scope
 from switchboard.settings.consent.trust_record import TrustRecord
-from switchboard.settings.placing.usable_home import on_foreign_disk
+from switchboard.settings.placing.foreign_home import on_foreign_disk
 from switchkit.commands import lies_in
 from switchkit.files import NotPrivate, check_unforgeable
 from switchkit.git.ground import ground_of, repository_of

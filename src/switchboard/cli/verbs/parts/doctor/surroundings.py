@@ -17,7 +17,8 @@ from switchboard.providers.source import Finding
 from switchboard.sandbox.groups.control_groups import ControlGroups
 from switchboard.sandbox.groups.group_tree import KernelTree
 from switchboard.sandbox.probe import Unusable
-from switchboard.settings.placing.usable_home import home_fault, on_foreign_disk
+from switchboard.settings.placing.foreign_home import on_foreign_disk
+from switchboard.settings.placing.usable_home import home_fault
 from switchboard.settings.sections import Listener
 from switchkit.cli.columns import counted
 from switchkit.platform import Unknown
