@@ -6,12 +6,14 @@
 import base64
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 FOLDER = Path(__file__).parent.parent / "recorded"
+_OF_PROC = re.compile(r"/proc/(\w+/)*\w+", re.ASCII)
 
 
 def _read(value: Any) -> Any:
@@ -35,16 +37,24 @@ class Recording:
         self.peer: bytes = read.get("peer", b"")
 
     def unfold(self, folder: Path) -> None:
-        """Make the files and links below `/proc` that were read, in a folder."""
+        """Make the files and links below `/proc` that were read, in a folder, and nowhere else.
+
+        Raises `ValueError` for a recording that names another place: anybody can write one.
+        """
         for each in self.answers:
+            if not _OF_PROC.fullmatch(each["path"]):
+                raise ValueError(f"a recording has no answer of {each['path']}")
             place = folder / each["path"].removeprefix("/proc/")
             if "refused" in each:
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
+            if place.parent.resolve() != folder.resolve() / place.parent.relative_to(folder):
+                raise ValueError(f"a recording leads by {each['path']} to elsewhere")
             if "link" in each:
                 place.symlink_to(os.fsdecode(each["link"]))
             else:
-                place.write_bytes(each["answer"])
+                with place.open("xb") as made:
+                    made.write(each["answer"])
 
 
 class ToldAgain:

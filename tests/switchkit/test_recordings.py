@@ -17,6 +17,7 @@ import pytest
 
 from support import darwin_kernel, recordings
 from support.recordings import FOLDER, Recording, ToldAgain
+from support.requirements import attack
 from support.workspace import CHECKOUT
 from switchkit.platform import Unknown
 from switchkit.platform.darwin import calls
@@ -48,7 +49,8 @@ def test_what_is_recorded_is_of_kernels_and_of_nobody() -> None:
         assert made["source"] == "kernel", file
         assert file.name.startswith(f"{made['system']}-")
         plain = recorder().plain(made)
-        for word in (b"/home/", b"/Users/", b"/root/", str(CHECKOUT).encode()):
+        places = (b"/home/", b"/Users/", b"/root/", b"/tmp/", b"/var/", b"/Volumes/", b"/mnt/")
+        for word in (*places, str(CHECKOUT).encode()):
             assert word not in plain, (file, word)
 
 
@@ -149,22 +151,51 @@ def test_macos_reads_what_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_tool_writes_a_file_without_a_word_of_this_machine(tmp_path: Path) -> None:
     tool = CHECKOUT / "tools" / "record-platform"
-    done = subprocess.run(
-        [str(tool), str(tmp_path)],
-        env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    with (tmp_path / "log-of-canary").open("w") as log:
+        done = subprocess.run(
+            [str(tool), str(tmp_path)],
+            env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin", "HOME": "/nobody/at/all"},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            timeout=60,
+            check=True,
+        )
     [file] = tmp_path.glob("*.json")
     assert str(file) in done.stdout
     plain = recorder().plain(json.loads(file.read_text("utf-8")))
     assert str(CHECKOUT).encode() not in plain
+    # Where its own words went shows as little.
     assert str(tmp_path).encode() not in plain
+    assert b"canary" not in plain
     # Only of what it started itself: whoever started it shows by a number alone.
     assert plain.count(b"RECORDED=yes") >= 2
     assert b"PYTEST_CURRENT_TEST" not in plain
+
+
+@attack("T93")
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [{"path": "/proc/../outside", "answer": b"x"}],
+        [{"path": "OUTSIDE", "answer": b"x"}],
+        [{"path": "/proc/1", "link": b"OUTSIDE/.."}, {"path": "/proc/1/outside", "answer": b"x"}],
+        [{"path": "/proc/1", "link": b"OUTSIDE"}, {"path": "/proc/1", "answer": b"x"}],
+    ],
+)
+def test_a_recording_that_somebody_made_up_writes_nothing_elsewhere(
+    answers: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    for each in answers:
+        each["path"] = each["path"].replace("OUTSIDE", str(outside))
+        if "link" in each:
+            each["link"] = each["link"].replace(b"OUTSIDE/..", str(tmp_path).encode())
+            each["link"] = each["link"].replace(b"OUTSIDE", str(outside).encode())
+    made_up = {"system": "linux", "source": "kernel", "facts": {}, "answers": answers}
+    with pytest.raises((ValueError, FileExistsError)):
+        Recording(made_up).unfold(tmp_path / "proc")
+    assert not outside.exists()
 
 
 def test_a_recording_around_what_the_double_fills_in_is_read_as_well(
