@@ -79,6 +79,36 @@ def _key(arguments: Sequence[Any]) -> str:
     return json.dumps([each.decode() if isinstance(each, bytes) else each for each in arguments])
 
 
+def judge(recording: Recording, processes: Any, facts: Any) -> None:
+    """The same for both systems."""
+    known = recording.facts
+    program, ended, living = (known[name] for name in ("program", "ended", "living"))
+    found = processes.vitals(program)
+    assert found is not None
+    assert (found.parent, found.group, found.session) == (known["parent"], program, program)
+    assert found.name.lower().startswith("python")
+    assert not found.is_dead
+    assert found.terminal == 0
+    dead = processes.vitals(ended)
+    assert dead is not None
+    assert dead.is_dead
+    assert (dead.parent, dead.group) == (program, program)
+    assert dead.began >= found.began
+    child = processes.vitals(living)
+    assert child is not None
+    assert (child.parent, child.session) == (program, program)
+    assert living in processes.first_children(program)
+    assert list(facts.command_words(program)) == known["words"]
+    assert facts.working_folder(program) == known["folder"]
+    assert facts.user_of(program) == facts.user_of(living) == known["user"]
+    size = facts.resident_bytes(program)
+    assert size is not None
+    assert 1 << 20 < size < 1 << 30
+    variables = [f"{name}={value}".encode() for name, value in known["variables"].items()]
+    assert {*variables} <= {*processes.raw_environment(program).split(b"\0")}
+    assert processes.boot()
+
+
 @cache
 def recordings(system: str) -> tuple[Recording, ...]:
     """Those of real kernels of a system."""
