@@ -116,6 +116,22 @@ async def test_what_a_neighbour_says_is_not_told_as_a_wish_of_the_program(
         assert world.way_out.refused() is None
 
 
+async def test_a_request_of_the_program_that_names_no_host_is_told_without_a_host_to_add(
+    mac: Den, tmp_path: Path
+) -> None:
+    async with shared(mac, tmp_path) as world:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        head = ("GET / HTTP/1.1", "Host: a.test", basic(f"x:{world.password}"), "", "")
+        writer.write("\r\n".join(head).encode())
+        async with asyncio.timeout(20):
+            assert (await reader.read(-1)).startswith(b"HTTP/1.1 400 ")
+        writer.close()
+        assert [row.why for row in world.record.rows("tool")] == ["malformed"]
+        refused = world.way_out.refused()
+        assert refused is not None
+        assert refused.hint == ""
+
+
 @attack("T92")
 async def test_neighbours_who_only_hold_connections_leave_room_for_the_program(
     mac: Den, tmp_path: Path

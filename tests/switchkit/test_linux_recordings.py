@@ -62,7 +62,12 @@ def test_a_recording_that_somebody_made_up_writes_nothing_elsewhere(
         if "link" in each:
             each["link"] = each["link"].replace(b"OUTSIDE/..", str(tmp_path).encode())
             each["link"] = each["link"].replace(b"OUTSIDE", str(outside).encode())
-    made_up = {"system": "linux", "source": "kernel", "facts": {}, "answers": answers}
+    made_up: dict[str, Any] = {
+        "system": "linux",
+        "source": "kernel",
+        "facts": {},
+        "answers": answers,
+    }
     with pytest.raises((ValueError, FileExistsError)):
         Recording(made_up).unfold(tmp_path / "proc")
     assert not outside.exists()
