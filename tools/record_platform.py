@@ -11,6 +11,7 @@ import getpass
 import json
 import os
 import platform
+import pwd
 import re
 import select
 import socket
@@ -88,6 +89,8 @@ def _started(*words: str) -> "subprocess.Popen[bytes]":
         start_new_session=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        # Ours may be a file, whose place is nobody's business.
+        stderr=subprocess.DEVNULL,
     )
 
 
@@ -234,6 +237,9 @@ def private_words() -> list[bytes]:
     found = {getpass.getuser(), str(Path.home()), str(CHECKOUT), socket.gethostname()}
     found |= {platform.node().partition(".")[0], str(Path(sys.executable).parent), sys.prefix}
     found |= {str(Path(sys.executable).resolve().parent), os.path.realpath(Path.home())}
+    # Variables may say another name than the system has, and a program may start another one.
+    known = pwd.getpwuid(os.getuid())
+    found |= {known.pw_name, known.pw_dir, os.path.realpath(sys.base_prefix)}
     return sorted(
         (os.fsencode(each) for each in found if len(each.strip("/")) >= _SHORTEST),
         key=len,

@@ -3,6 +3,7 @@
 Homebrew's linters cannot be had here, so what they look for is compared by hand.
 """
 
+import ast
 import json
 import re
 import subprocess
@@ -71,19 +72,50 @@ def test_actionlint_would_say_something() -> None:
 
 def test_every_folder_of_tests_that_a_workflow_names_is_there() -> None:
     (path,) = WORKFLOWS
-    for named in re.findall(r"\btests/[\w/]+", path.read_text()):
+    for named in re.findall(r"\btests/[\w/.]+", path.read_text()):
         assert (CHECKOUT / named).exists(), named
 
 
 def test_a_mac_collects_the_contract_and_nothing_that_needs_linux() -> None:
-    tests = CHECKOUT / "tests" / "switchkit"
+    tests = CHECKOUT / "tests"
     for name, wanted in (
-        ("test_platform_contract.py", False),
-        ("test_port_rules.py", False),
-        ("test_hidden_processes.py", True),
-        ("test_folding_names.py", True),
+        ("switchkit/test_platform_contract.py", False),
+        ("switchkit/test_port_rules.py", False),
+        # What only its own sandbox can show of the one port that it opens, by a job.
+        ("egress/test_shared_network.py", False),
+        ("egress/test_simulated_darwin.py", True),
+        ("switchkit/test_hidden_processes.py", True),
+        ("switchkit/test_folding_names.py", True),
     ):
         assert is_for_linux((tests / name).read_text()) == wanted, name
+    assert "tests/egress/test_shared_network.py" in WORKFLOWS[0].read_text()
+
+
+def _imported(path: Path) -> set[str]:
+    """What a module imports when it is loaded, by itself and by modules of the tests."""
+    found: set[str] = set()
+    for each in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(each, ast.ImportFrom):
+            names = {f"{each.module}.{alias.name}" for alias in each.names} | {f"{each.module}"}
+        elif isinstance(each, ast.Import):
+            names = {alias.name for alias in each.names}
+        else:
+            continue
+        found |= names
+        for name in names:
+            place = CHECKOUT / "tests" / f"{name.replace('.', '/')}.py"
+            found |= _imported(place) if place.exists() else set[str]()
+    return found
+
+
+def test_nothing_that_a_mac_collects_loads_the_side_of_linux() -> None:
+    """One that did would end the whole job: not a single test would run there."""
+    for named in {*re.findall(r"\btests/[\w/.]+", WORKFLOWS[0].read_text())}:
+        place = CHECKOUT / named
+        for path in place.rglob("test_*.py") if place.is_dir() else (place,):
+            if not is_for_linux(path.read_text("utf-8")):
+                loaded = {each for each in _imported(path) if "switchkit.platform.linux" in each}
+                assert loaded == set(), path
 
 
 def test_macos_may_fail_and_linux_may_not() -> None:

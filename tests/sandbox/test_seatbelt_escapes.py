@@ -11,6 +11,7 @@ import pytest
 
 from sandbox.den import Den
 from sandbox.seatbelt_rules import Rules
+from support.requirements import attack
 from switchboard.procs.outlet import Outlet
 from switchboard.procs.trial import Trial
 from switchboard.sandbox import denial as denials
@@ -57,6 +58,13 @@ ESCAPES = (
     ("file-read-data", "/private/var/folders/zz/T/of-another", "path"),
     ("file-write-create", "/private/var/folders/zz/T/new", "path"),
     ("file-read-data", "/Volumes/Backup/secret", "path"),
+    # What is typed into other terminals, and what other programs of the user keep.
+    ("file-read-data", "/dev/ttys003", "path"),
+    ("file-read-data", "/dev/tty", "path"),
+    ("file-write-data", "/dev/ttys003", "path"),
+    ("file-read-data", "/dev/cu.usbmodem1", "path"),
+    ("file-read-data", "/opt/homebrew/var/postgresql@17/base/1/1259", "path"),
+    ("file-read-data", "/usr/local/var/mysql/app/users.ibd", "path"),
     # The machine.
     ("file-write-create", "/usr/local/bin/git", "path"),
     ("file-write-create", "/Library/LaunchDaemons/x.plist", "path"),
@@ -82,6 +90,7 @@ def rules_of(den: Den, **more: Any) -> Rules:
     return Rules(profile.text, profile.parameters)
 
 
+@attack("T94")
 @pytest.mark.parametrize("proxy_port", [0, PROXY_PORT])
 @pytest.mark.parametrize(("operation", "subject", "kind"), ESCAPES)
 def test_no_escape_is_allowed(
@@ -158,7 +167,30 @@ def test_what_programs_need_is_allowed(den: Den) -> None:
     assert rules.allows("file-read-data", "/usr/lib/libSystem.B.dylib")
     assert rules.allows("file-read-data", "/private/var/db/timezone/zoneinfo/UTC")
     assert rules.allows("file-write-data", "/dev/null")
+    for device in ("null", "zero", "random", "urandom", "stdin", "fd/0"):
+        assert rules.allows("file-read-data", f"/dev/{device}")
+    assert rules.allows("file-read-data", "/opt/homebrew/opt/node/bin/node")
     assert rules.allows("signal", "same-sandbox", "target")
+
+
+@attack("T94")
+def test_what_other_programs_keep_stays_closed_where_their_folder_is_opened(den: Den) -> None:
+    roots = Roots(
+        cwd=str(den.workspace), homes=(), readable=(("/opt", "/opt"),), writable=(), hidden=()
+    )
+    profile = seatbelt_profile(roots, den.confinement())
+    rules = Rules(profile.text, profile.parameters)
+    assert rules.allows("file-read-data", "/opt/homebrew/etc/my.cnf")
+    assert not rules.allows("file-read-data", "/opt/homebrew/var/mysql/app/users.ibd")
+
+
+@attack("T94")
+def test_no_file_gets_a_second_name(den: Den) -> None:
+    """By which it could be written past the guard of its first one."""
+    den.repository()
+    rules = rules_of(den)
+    for path in (den.workspace / ".git" / "config", den.workspace / "any", den.state / "any"):
+        assert not rules.allows("file-link", str(path))
 
 
 def test_with_a_network_the_sockets_of_the_machine_stay_closed(den: Den) -> None:

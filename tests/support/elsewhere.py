@@ -8,6 +8,7 @@ import re
 
 _ONLY_LINUX = re.compile(
     r"/proc/|pidfd_open|\bunshare\b|prlimit|as_darwin|without_calls|\bbwrap\b|/sys/fs/cgroup"
+    r"|\bplatform\.linux\b|support\.mounted"
 )
 
 

@@ -6,12 +6,14 @@
 import base64
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 FOLDER = Path(__file__).parent.parent / "recorded"
+_OF_PROC = re.compile(r"/proc/(\w+/)*\w+", re.ASCII)
 
 
 def _read(value: Any) -> Any:
@@ -35,16 +37,24 @@ class Recording:
         self.peer: bytes = read.get("peer", b"")
 
     def unfold(self, folder: Path) -> None:
-        """Make the files and links below `/proc` that were read, in a folder."""
+        """Make the files and links below `/proc` that were read, in a folder, and nowhere else.
+
+        Raises `ValueError` for a recording that names another place: anybody can write one.
+        """
         for each in self.answers:
+            if not _OF_PROC.fullmatch(each["path"]):
+                raise ValueError(f"a recording has no answer of {each['path']}")
             place = folder / each["path"].removeprefix("/proc/")
             if "refused" in each:
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
+            if place.parent.resolve() != folder.resolve() / place.parent.relative_to(folder):
+                raise ValueError(f"a recording leads by {each['path']} to elsewhere")
             if "link" in each:
                 place.symlink_to(os.fsdecode(each["link"]))
             else:
-                place.write_bytes(each["answer"])
+                with place.open("xb") as made:
+                    made.write(each["answer"])
 
 
 class ToldAgain:
@@ -67,6 +77,36 @@ class ToldAgain:
 
 def _key(arguments: Sequence[Any]) -> str:
     return json.dumps([each.decode() if isinstance(each, bytes) else each for each in arguments])
+
+
+def judge(recording: Recording, processes: Any, facts: Any) -> None:
+    """The same for both systems."""
+    known = recording.facts
+    program, ended, living = (known[name] for name in ("program", "ended", "living"))
+    found = processes.vitals(program)
+    assert found is not None
+    assert (found.parent, found.group, found.session) == (known["parent"], program, program)
+    assert found.name.lower().startswith("python")
+    assert not found.is_dead
+    assert found.terminal == 0
+    dead = processes.vitals(ended)
+    assert dead is not None
+    assert dead.is_dead
+    assert (dead.parent, dead.group) == (program, program)
+    assert dead.began >= found.began
+    child = processes.vitals(living)
+    assert child is not None
+    assert (child.parent, child.session) == (program, program)
+    assert living in processes.first_children(program)
+    assert list(facts.command_words(program)) == known["words"]
+    assert facts.working_folder(program) == known["folder"]
+    assert facts.user_of(program) == facts.user_of(living) == known["user"]
+    size = facts.resident_bytes(program)
+    assert size is not None
+    assert 1 << 20 < size < 1 << 30
+    variables = [f"{name}={value}".encode() for name, value in known["variables"].items()]
+    assert {*variables} <= {*processes.raw_environment(program).split(b"\0")}
+    assert processes.boot()
 
 
 @cache

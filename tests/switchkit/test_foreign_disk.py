@@ -26,6 +26,9 @@ OURS = (
     # A container, or a virtual machine, over whose disk modes and locks hold.
     "9p none rw,trans=fd,rfd=4,wfd=4,aname=/,dfltuid=4294967294,dfltgid=4294967294",
     "virtiofs shared rw",
+    # The word alone says nothing: a person chose it.
+    "9p my-drvfs-copy rw,trans=virtio,version=9p2000.L,aname=/srv/drvfs,access=client",
+    "virtiofs my-drvfs-copy rw",
     "fuse.sshfs me@drvfs.test: rw,nosuid,nodev",
 )
 

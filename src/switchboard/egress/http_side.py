@@ -78,7 +78,9 @@ class HttpSide:
         except h11.RemoteProtocolError as error:
             if self.http.their_state is h11.ERROR and "closed" in str(error):
                 raise EOFError from None
-            raise Malformed(f"this is no HTTP that can be passed on: {error}") from None
+            # Without what was sent, which stands behind the kind of mistake: it is not our word.
+            kind = str(error).partition(":")[0]
+            raise Malformed(f"this is no HTTP that can be passed on: {kind}") from None
         if event is h11.NEED_DATA:
             return None
         if event is h11.PAUSED or isinstance(event, h11.ConnectionClosed):

@@ -8,6 +8,8 @@ class EgressLimits(Struct, frozen=True, kw_only=True):
 
     # Connections at the same time.
     connections: int = 128
+    # Those besides that have not said yet who they are, where others can come too.
+    strangers: int = 64
     # The head of a request or of an answer.
     head_bytes: int = 32 * 1024
     # From its first byte to its last.

@@ -15,6 +15,7 @@ from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.network.egress import EgressHost, EgressOutcome
 from switchboard.egress.allowed import AllowedHosts, Destination
 from switchboard.egress.dialing import Dialer, Upstream
+from switchboard.egress.doors.strangers import Strangers
 from switchboard.egress.exchange import (
     CredentialOf,
     HttpExchange,
@@ -41,6 +42,7 @@ Note = Callable[["Noted"], None]
 
 _HTTPS, _HTTP = 443, 80
 _NOTHING = Meter()
+_TOO_MANY = "there are too many connections at once"
 
 
 class Noted(Struct, frozen=True, kw_only=True):
@@ -83,6 +85,9 @@ class ChildProxy:
         self._ask = ask
         self._password = password.encode()
         self._tasks = TaskSet()
+        self._strangers = Strangers(limits.strangers)
+        # The connections of the child.
+        self._known: set[asyncio.StreamWriter] = set()
         self._listener: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
 
@@ -117,30 +122,46 @@ class ChildProxy:
         reader, writer = await asyncio.open_connection(sock=connection)
         try:
             side = HttpSide(h11.SERVER, reader, writer, self._limits)
-            if len(self._tasks) > self._limits.connections:
-                says = "there are too many connections at once"
-                await self._answer(side, EgressRefusal("too-many", says), Meter())
+            if self._password:
+                self._strangers.admit(writer)
+            elif self._is_full_with(writer):
+                await self._answer(side, EgressRefusal("too-many", _TOO_MANY), Meter())
                 return
             await self._requests(side, None)
         except (OSError, EOFError, TimeoutError, ssl.SSLError, h11.LocalProtocolError):
             # It went away, or was silent for too long.
             pass
         finally:
+            self._strangers.forget(writer)
+            self._known.discard(writer)
             writer.transport.abort()
+
+    def _is_full_with(self, writer: asyncio.StreamWriter) -> bool:
+        """Count a connection of the child; whether it is one too many."""
+        self._known.add(writer)
+        return len(self._known) > self._limits.connections
+
+    async def _request(self, side: HttpSide, inside: tuple[str, int] | None) -> h11.Request:
+        """The next request of a connection. Raises `EgressRefusal`, also for who is a stranger."""
+        within_s = self._limits.head_s if side.writer in self._strangers else None
+        async with asyncio.timeout(within_s):
+            request = await side.head()
+        if not isinstance(request, h11.Request):
+            raise Malformed("this is no request")
+        if inside is None and not knows_password(request, self._password):
+            raise WithoutPassword
+        if side.writer in self._strangers:
+            self._strangers.forget(side.writer)
+            if self._is_full_with(side.writer):
+                raise EgressRefusal("too-many", _TOO_MANY)
+        return request
 
     async def _requests(self, side: HttpSide, inside: tuple[str, int] | None) -> None:
         """The requests of one connection; `inside` is the host of a tunnel that we look into."""
         while True:
             meter = Meter()
             try:
-                request = await side.head()
-                if not isinstance(request, h11.Request):
-                    raise Malformed("this is no request")
-                if inside is None and not knows_password(request, self._password):
-                    # Not noted: it is no wish of the child, or the child asks again with it.
-                    await side.answer(WithoutPassword())
-                    await _linger(side)
-                    return
+                request = await self._request(side, inside)
                 if request.method == b"CONNECT" and inside is None:
                     await self._connect(side, request, meter)
                     return
@@ -259,17 +280,20 @@ class ChildProxy:
 
     async def _answer(self, side: HttpSide, refused: EgressRefusal, meter: Meter) -> None:
         outcome: EgressOutcome = "failed" if isinstance(refused, Unreached) else "refused"
-        self._note(
-            Noted(
-                host=refused.host,
-                port=refused.port,
-                outcome=outcome,
-                why=refused.why,
-                says=refused.says,
-                address=refused.address,
-                meter=meter,
+        # What a stranger does is no wish of the child, nor are its words told as the child's. And
+        # the child that comes without its password is asked for it, and comes again.
+        if side.writer not in self._strangers and not isinstance(refused, WithoutPassword):
+            self._note(
+                Noted(
+                    host=refused.host,
+                    port=refused.port,
+                    outcome=outcome,
+                    why=refused.why,
+                    says=refused.says,
+                    address=refused.address,
+                    meter=meter,
+                )
             )
-        )
         await side.answer(refused)
         await _linger(side)
 

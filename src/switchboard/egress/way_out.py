@@ -186,7 +186,12 @@ class ProxiedWayOut:
             FaultCode.PERMISSION_DENIED,
             "egress-refused",
             f"it was refused a connection: {next(iter(self._refused.values())).says}",
-            hint=f"if it may reach it, add it to `egress` in your home: {', '.join(missing)}",
+            # What could not be judged names no host.
+            hint=(
+                f"if it may reach it, add it to `egress` in your home: {', '.join(missing)}"
+                if missing
+                else ""
+            ),
             details={"refused": named},
         )
 

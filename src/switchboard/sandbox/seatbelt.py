@@ -52,11 +52,29 @@ _TRY_S = 5.0
 
 # Secrets of the machine that a folder above them does not open, and what everybody reads there.
 _DB_FOLDER = "/private/var/db"
-_CLOSED = ("/Library/Keychains", _DB_FOLDER, "/private/var/root")
+# Programs that a user installs without being root keep what they hold as that user: databases.
+_DATA = ("/opt/homebrew/var", "/usr/local/var", "/opt/local/var")
+_CLOSED = ("/Library/Keychains", _DB_FOLDER, "/private/var/root", *_DATA)
 _DB = """\
 (allow file-read*
   (subpath "/private/var/db/timezone")
   (subpath "/private/var/db/dyld"))"""
+
+# A terminal belongs to its user: whoever opens it reads what is typed there.
+_DEVICES = """\
+(allow file-read*
+  (literal "/dev")
+  (literal "/dev/null")
+  (literal "/dev/zero")
+  (literal "/dev/random")
+  (literal "/dev/urandom")
+  (literal "/dev/autofs_nowait")
+  (literal "/dev/dtracehelper")
+  (literal "/dev/stdin")
+  (literal "/dev/stdout")
+  (literal "/dev/stderr")
+  (subpath "/dev/fd"))
+(allow file-write* (literal "/dev/null") (literal "/dev/zero"))"""
 
 _GROUND = """\
 (version 1)
@@ -70,7 +88,6 @@ SYSCTLS
 (allow mach-lookup (global-name "com.apple.system.notification_center"))
 (allow ipc-posix-sem)
 (allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random"))
-(allow file-write* (literal "/dev/null") (literal "/dev/zero"))
 (allow file-read*)
 (deny file-read* file-write*
   (subpath "/private/tmp")
@@ -79,8 +96,11 @@ SYSCTLS
   (subpath "/private/var/db")
   (subpath "/private/var/root")
   (subpath "/Library/Keychains")
-  (subpath "/Volumes"))
-DB""".replace("SYSCTLS", _sysctls()).replace("DB", _DB)
+  (subpath "/Volumes")
+  (subpath "/opt/homebrew/var")
+  (subpath "/usr/local/var")
+  (subpath "/opt/local/var")
+  (subpath "/dev"))""".replace("SYSCTLS", _sysctls())
 
 # Names are looked up by a socket of the system: no other one is opened. Who checks certificates for
 # others fetches what these name, from anywhere, so it is for those alone who reach everything.
@@ -101,7 +121,7 @@ class Profile:
     """A profile under construction: rules, and the paths that they name."""
 
     def __init__(self) -> None:
-        self._rules = [_GROUND]
+        self._rules = [_GROUND, _DB, _DEVICES]
         self.parameters: dict[str, str] = {}
 
     def rule(self, verb: str, operations: str, filter_: str, kind: str, path: str) -> None:
@@ -143,7 +163,7 @@ def seatbelt_profile(
         profile.rule("deny", "file-read* file-write*", "subpath", "HIDDEN", path)
     opened = [path for _, path in roots.readable]
     inside = (*opened, *roots.writable, *roots.caches, *roots.unchanging)
-    for path in _ways(inside, (*roots.homes, *MAC_SHARED)):
+    for path in _ways(inside, (*roots.homes, *MAC_SHARED, *_DATA)):
         # To enter a folder one has to see that the folders above it are there.
         profile.rule("allow", "file-read-metadata", "literal", "WAY", path)
     for path in sorted(opened, key=depth):

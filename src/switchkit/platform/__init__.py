@@ -1,7 +1,7 @@
 """The only place that knows the operating system. What cannot be known is `Unknown`.
 
-`light` is for programs that must start in a blink. `system` is the rest, chosen once: `linux`, or
-`darwin`, which holds what is known of macOS today. `ports` says who listens.
+`light` is for programs that must start in a blink. Every other noun is chosen once from its two
+sides, `linux` and `darwin`.
 """
 
 import os

@@ -66,16 +66,16 @@ def _pair() -> tuple[socket.socket, socket.socket | None]:
 
 
 def _beside(port: int) -> socket.socket | None:
-    """The same port on the other family. Raises `OSError` where somebody else has it."""
+    """The same port on the other family. Raises `OSError` where it cannot be had."""
+    held: socket.socket | None = None
     try:
         held = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
-    except OSError:
-        return None
-    try:
         held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         held.bind(("::1", port))
     except OSError as wrong:
-        held.close()
+        if held is not None:
+            held.close()
+        # No other failure, such as a lack of files, says that nobody can be there.
         if wrong.errno in _WITHOUT_FAMILY:
             return None
         raise

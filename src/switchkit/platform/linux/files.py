@@ -25,8 +25,8 @@ _GET_GENERATION = 0x80087601
 _EMPTY_PATH, _BIRTH_TIME, _BIRTH_AT = 0x1000, 0x800, 0x50
 
 # The disks of Windows, as WSL shows them: by the name of the file system, or behind one that only
-# carries them, which then says so in its options or in the name of what is mounted.
-_OF_WINDOWS, _CARRIERS = "drvfs", ("9p", "virtiofs")
+# carries them, which then says so in an option (9p) or in the name of what is mounted (virtiofs).
+_OF_WINDOWS, _BY_9P, _BY_VIRTIOFS = "drvfs", "9p", "virtiofs"
 
 
 def foreign_disk(path: str) -> str:
@@ -47,10 +47,22 @@ def foreign_disk(path: str) -> str:
     for line in read(f"{PROC}/self/mountinfo").splitlines():
         where, _, what = line.partition(b" - ")
         if where.split(None, 3)[2] == wanted:
-            kind, source, *options = what.decode("utf-8", "replace").split(" ", 2)
-            is_carried = kind in _CARRIERS and _OF_WINDOWS in " ".join((source, *options))
-            return kind if kind == _OF_WINDOWS or is_carried else ""
+            return _of_windows(*what.decode("utf-8", "replace").split(" ", 2))
     return ""
+
+
+def _of_windows(kind: str = "", source: str = "", options: str = "") -> str:
+    """The kind of what is mounted, if it is such a disk.
+
+    Not by the word alone: a share of any other host may have it in its name or in its path.
+    """
+    anames = (each.partition("=")[2] for each in options.split(",") if each.startswith("aname="))
+    is_one = (
+        kind == _OF_WINDOWS
+        or (kind == _BY_9P and any(each.split(";")[0] == _OF_WINDOWS for each in anames))
+        or (kind == _BY_VIRTIOFS and source.startswith(_OF_WINDOWS))
+    )
+    return kind if is_one else ""
 
 
 def watch_folders(folders: "list[int]") -> int:
