@@ -180,6 +180,7 @@ async def test_while_the_database_is_away_there_is_a_fault_and_afterwards_everyt
                 with pytest.raises(Fault) as caught:
                     await store.consume("ours", "d1")
                 assert caught.value.reason == "approvals-unavailable"
+                assert caught.value.hint == "switchboard doctor --db"
         finally:
             postgres.start()
         assert await store.consume("ours", "d1")

@@ -8,10 +8,7 @@ from itertools import pairwise
 from judge.record import Deed, Trouble
 from judge.stage import ON_CRASH, REVIEWED, Stage
 from switchboard.approvals.queue import PENDING_PER_SESSION, STALE_S
-from switchboard.audit.key import AuditKey
-from switchboard.audit.postgres.store import PostgresAudit
-from switchboard.vault.keys.team_key import TeamKey
-from team.ground import SECRET
+from team.ground import team_log
 
 CALLS = ("note", "linger", "write")
 # What a client may be told of a call that was open on a gateway when it was killed. The second
@@ -113,8 +110,7 @@ async def judged(stage: Stage) -> None:
 
 async def _recorded(stage: Stage) -> None:
     """Every chain is whole, and nothing was written without its record before it."""
-    key = AuditKey(TeamKey(SECRET.encode()).derived("audit"))
-    log = PostgresAudit(stage.database.url, "reader", key)
+    log = team_log(stage.database.url)
     try:
         found = await log.verify()
         bodies = [json.loads(row.body) async for row in log.read()]

@@ -22,13 +22,10 @@ from gate.ground import CAPABILITIES, FORMS, Gate, call
 from support.mcp_stdio import modern_meta
 from support.oauth_servers import OAuthServers, log_in_at, oauth_servers
 from support.workspace import Json, Workspace
-from switchboard.audit.key import AuditKey
-from switchboard.audit.postgres.store import PostgresAudit
 from switchboard.postgres.address import DatabaseAddress
-from switchboard.vault.keys.team_key import TeamKey
-from team.ground import PATIENCE, SECRET, Gateway, free_port, gateway
+from team.callers import ACCEPTS, request
+from team.ground import PATIENCE, Gateway, free_port, gateway, team_log
 
-HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 MODERN = "2026-07-28"
 # Where a person comes back to after they have logged in.
 BACK = "http://127.0.0.1:9/callback"
@@ -114,9 +111,7 @@ class Town:
 
     async def records(self, count: int = 1, **wanted: str) -> list[Json]:
         """Wait until the log of the team has so many of these, and give them, oldest first."""
-        log = PostgresAudit(
-            self.address, "reader", AuditKey(TeamKey(SECRET.encode()).derived("audit"))
-        )
+        log = team_log(self.address)
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
@@ -170,12 +165,8 @@ async def town(
         yield Town(gate, servers, running, address, key)
 
 
-def request(method: str, params: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
 def bearer(token: str) -> dict[str, str]:
-    return {**HEADERS, "authorization": f"Bearer {token}"}
+    return {**ACCEPTS, "authorization": f"Bearer {token}"}
 
 
 def client() -> httpx2.AsyncClient:

@@ -100,7 +100,27 @@ async def test_while_the_database_is_away_no_run_begins(postgres: Cluster) -> No
             with pytest.raises(Fault) as caught:
                 await store.add(a_run())
             assert caught.value.reason == "runs-unavailable"
+            assert caught.value.hint == "switchboard doctor --db"
         finally:
             postgres.start()
         assert [run.id for run in await store.listed()] == ["before"]
         await store.aclose()
+
+
+async def test_a_full_disk_is_said_to_be_that_of_the_database(
+    address: DatabaseAddress, postgres: Cluster
+) -> None:
+    postgres.run(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE disk_full; END$$;"
+        " CREATE TRIGGER is_full BEFORE INSERT ON switchboard.runs"
+        " FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        address,
+    )
+    store = PostgresRuns(address, owners=FakeOwners())
+    with pytest.raises(Fault) as caught:
+        await store.add(a_run())
+    await store.aclose()
+    assert caught.value.reason == "disk-full"
+    assert "of the database" in caught.value.message
+    assert "of the database" in (caught.value.hint or "")

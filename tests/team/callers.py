@@ -35,10 +35,14 @@ class Held:
         (self.folder / f"{name}.go").touch()
 
 
+def request(method: str, params: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
 def called(server: str, subtool: str, **args: Any) -> Json:
     arguments = {"action": "call", "subtool": subtool, "args": args}
     params = {"name": f"{server}_suite", "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return request("tools/call", params)
 
 
 def modern(message: Json) -> tuple[Json, dict[str, str]]:
@@ -53,7 +57,7 @@ def modern(message: Json) -> tuple[Json, dict[str, str]]:
 def initialize() -> Json:
     client = {"name": "test", "version": "1"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-    return {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    return request("initialize", params)
 
 
 def answer_in(response: httpx2.Response) -> Json:

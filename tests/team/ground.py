@@ -34,6 +34,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def http_client() -> httpx2.AsyncClient:
+    """Somebody with the token of the team."""
+    return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
+
+
+def team_log(address: DatabaseAddress) -> PostgresAudit:
+    """The audit log of a team, for one who closes it."""
+    key = AuditKey(TeamKey(SECRET.encode()).derived("audit"))
+    return PostgresAudit(address, "reader", key)
+
+
 class Configured(Protocol):
     """Whoever has set up a workspace."""
 
@@ -209,13 +220,9 @@ class TeamOfTwo:
         self.gateways = gateways
         self.address = address
 
-    def http(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
-
     def log(self) -> PostgresAudit:
         """The audit log, for one who closes it."""
-        key = AuditKey(TeamKey(SECRET.encode()).derived("audit"))
-        return PostgresAudit(self.address, "reader", key)
+        return team_log(self.address)
 
 
 @asynccontextmanager

@@ -162,7 +162,7 @@ async def test_doctor_says_what_keeps_a_gateway_from_starting(
     expected = {
         "well": [],
         "newer": ["runs is of version 7, and this Switchboard knows 1"],
-        "away": ["it cannot be used: OperationalError"],
+        "away": ["the database cannot be used: OperationalError"],
         "no-key": ["a team has a secret that all of its processes know, and here is none"],
     }[what]
     assert [

@@ -26,16 +26,12 @@ from team.callers import (
     modern,
     text_in,
 )
-from team.ground import BEARER, PATIENCE, Gateway, balancer, free_port, gateway, team_of_two
+from team.ground import PATIENCE, Gateway, balancer, free_port, gateway, http_client, team_of_two
 
 
 @pytest.fixture
 def held(workspace: Workspace) -> Held:
     return Held(workspace)
-
-
-def client() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
 
 
 async def who(http: httpx2.AsyncClient, gateway: Gateway) -> str:
@@ -58,7 +54,7 @@ async def test_what_is_under_way_ends_and_what_is_new_is_answered_by_another(
     async with (
         gateway(held, database) as first,
         gateway(held, database) as second,
-        client() as http,
+        http_client() as http,
     ):
         processes = [await who(http, each) for each in (first, second)]
         body, headers = modern(called("one", "hold", name="alone"))
@@ -105,7 +101,7 @@ async def test_what_is_under_way_ends_and_what_is_new_is_answered_by_another(
 async def test_a_question_of_a_gateway_that_is_to_stop_is_still_answered(
     gate: Gate, database: DatabaseAddress, tmp_path: Path
 ) -> None:
-    async with team_of_two(gate, database, tmp_path / "nginx") as team, team.http() as http:
+    async with team_of_two(gate, database, tmp_path / "nginx") as team, http_client() as http:
         params = {**call("write", text="held"), "_meta": {**modern_meta(), CAPABILITIES: FORMS}}
         asked: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         headers = {**ACCEPTS, "accept": "application/json", "mcp-method": "tools/call"}
@@ -129,7 +125,7 @@ async def test_a_question_of_a_gateway_that_is_to_stop_is_still_answered(
 @pytest.mark.parametrize("why", ["the limit is over", "somebody asks again"])
 async def test_it_does_not_wait_for_ever(held: Held, database: DatabaseAddress, why: str) -> None:
     words = ("--drain", "1") if why == "the limit is over" else ()
-    async with gateway(held, database, *words) as alone, client() as http:
+    async with gateway(held, database, *words) as alone, http_client() as http:
         body, headers = modern(called("one", "hold", name="endless"))
         lost = asyncio.ensure_future(http.post(alone.url, json=body, headers=headers))
         await until_true(lambda: held.has_begun("endless"))
@@ -151,7 +147,7 @@ async def test_it_does_not_wait_for_ever(held: Held, database: DatabaseAddress, 
 async def test_a_balancer_has_time_to_see_that_it_stops(
     held: Held, database: DatabaseAddress
 ) -> None:
-    async with gateway(held, database, linger_s=600) as alone, client() as http:
+    async with gateway(held, database, linger_s=600) as alone, http_client() as http:
         alone.process.send_signal(signal.SIGTERM)
         await until_not_ready(http, alone)
         await until_not_ready(http, alone)

@@ -15,21 +15,9 @@ from support.mcp_stdio import modern_meta
 from support.postgres import Cluster
 from support.processes import describe
 from support.reading import read_it, reply
-from support.workspace import Json
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import TOKEN, gateway, team_of_two
-
-HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-
-
-def request(method: str, params: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
-def initialize() -> Json:
-    client = {"name": "test", "version": "1"}
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
-    return request("initialize", params)
+from team.callers import ACCEPTS, initialize, request
+from team.ground import TOKEN, gateway, http_client, team_of_two
 
 
 @VERSIONS
@@ -78,10 +66,10 @@ async def test_when_a_gateway_is_killed_the_other_serves_and_only_what_was_its_o
 async def test_a_session_of_a_killed_gateway_is_unknown_and_says_how_to_go_on(
     gate: Gate, database: DatabaseAddress, tmp_path: Path
 ) -> None:
-    async with team_of_two(gate, database, tmp_path / "nginx") as team, team.http() as http:
+    async with team_of_two(gate, database, tmp_path / "nginx") as team, http_client() as http:
         first, second = team.gateways
-        begun = await http.post(first.url, json=initialize(), headers=HEADERS)
-        session = {**HEADERS, "mcp-session-id": begun.headers["mcp-session-id"]}
+        begun = await http.post(first.url, json=initialize(), headers=ACCEPTS)
+        session = {**ACCEPTS, "mcp-session-id": begun.headers["mcp-session-id"]}
         listed = await http.post(second.url, json=request("tools/list", {}), headers=session)
         assert listed.status_code == 200
         first.process.send_signal(signal.SIGKILL)
@@ -101,10 +89,10 @@ async def test_an_answer_that_is_sent_many_times_runs_its_call_once(
     gate: Gate, database: DatabaseAddress, tmp_path: Path, to: str
 ) -> None:
     """A state may be replayed as long as it holds, also at a gateway that did not ask."""
-    async with team_of_two(gate, database, tmp_path / "nginx") as team, team.http() as http:
+    async with team_of_two(gate, database, tmp_path / "nginx") as team, http_client() as http:
         params = {**call("write", text="held"), "_meta": {**modern_meta(), CAPABILITIES: FORMS}}
         asked = request("tools/call", params)
-        headers = {**HEADERS, "accept": "application/json", "mcp-method": "tools/call"}
+        headers = {**ACCEPTS, "accept": "application/json", "mcp-method": "tools/call"}
         headers |= {"mcp-protocol-version": "2026-07-28", "mcp-name": SUITE}
         first, second = team.gateways
         found = (await http.post(first.url, json=asked, headers=headers)).json()["result"]
@@ -137,9 +125,9 @@ async def test_health_is_told_without_a_token_and_nothing_else_is(
                 refused = await stranger.post(team.gateways[0].origin + path)
                 assert refused.status_code == 405
             assert (await stranger.post(team.url, json={})).status_code == 401
-        async with team.http() as http:
+        async with http_client() as http:
             # Whoever has the token alone is no gateway.
-            forged = {**HEADERS, "x-switchboard-relayed": f"10.0.0.1 {'0' * 64}"}
+            forged = {**ACCEPTS, "x-switchboard-relayed": f"10.0.0.1 {'0' * 64}"}
             refused = await http.post(team.gateways[0].url, json=initialize(), headers=forged)
             assert refused.status_code == 400
 

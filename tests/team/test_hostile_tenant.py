@@ -14,9 +14,9 @@ from support.mcp_stdio import modern_meta
 from support.postgres import Cluster
 from support.workspace import Json, Workspace, child_command
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import BEARER, PATIENCE, TOKEN, gateway
+from team.callers import ACCEPTS, request
+from team.ground import TOKEN, gateway, http_client
 from team.staff import Crew, Staff, worker
-from team.test_gateways import HEADERS, request
 
 MODERN = "2026-07-28"
 CLIENT = "io.modelcontextprotocol/clientInfo"
@@ -33,13 +33,9 @@ async def post(http: httpx2.AsyncClient, url: str, params: Json, name: str = "te
     """Send one call of the modern era."""
     meta = {**modern_meta(), CAPABILITIES: FORMS, CLIENT: {"name": name, "version": "1"}}
     body = request("tools/call", {**params, "_meta": meta})
-    headers = {**HEADERS, "accept": "application/json", "mcp-method": "tools/call"}
+    headers = {**ACCEPTS, "accept": "application/json", "mcp-method": "tools/call"}
     headers |= {"mcp-protocol-version": MODERN, "mcp-name": params["name"]}
     return (await http.post(url, json=body, headers=headers)).json()
-
-
-def client() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
 
 
 def peak_of(pid: int) -> int:
@@ -56,7 +52,7 @@ async def test_sql_in_any_text_is_text(
     async with (
         gateway(staff, database) as first,
         worker(staff, database),
-        client() as http,
+        http_client() as http,
     ):
         for number, text in enumerate(TEXTS):
             # Its last word is the name that the agent goes by.
@@ -70,7 +66,7 @@ async def test_sql_in_any_text_is_text(
                 answer = await post(http, first.url, asked)
                 assert answer["result"]["isError"], answer
             for headers in ({"mcp-session-id": text.encode()}, {"last-event-id": text.encode()}):
-                heads: Any = {**{k: v.encode() for k, v in HEADERS.items()}, **headers}
+                heads: Any = {**{k: v.encode() for k, v in ACCEPTS.items()}, **headers}
                 lost = await http.get(first.url, headers=heads)
                 assert lost.status_code in {400, 404}
         kept = postgres.run("SELECT convert_from(run, 'UTF8') FROM switchboard.runs", database)
@@ -79,7 +75,7 @@ async def test_sql_in_any_text_is_text(
 
 
 async def test_ids_that_are_guessed_lead_to_nothing(gate: Gate, database: DatabaseAddress) -> None:
-    async with gateway(gate, database, *SOON) as first, client() as http:
+    async with gateway(gate, database, *SOON) as first, http_client() as http:
         asked = await post(http, first.url, call("write", text="held"))
         state: str = asked["result"]["requestState"]
         answers: Json = {
@@ -103,7 +99,7 @@ async def test_a_result_of_a_hundred_megabytes_hurts_nobody_else(
     workspace.config_toml("guard = false\n", scope="home")
     workspace.child("flood", child_command("flooding_child", str(HUGE)))
     workspace.echo_child("echo")
-    async with gateway(Crew(workspace), database) as first, client() as http:
+    async with gateway(Crew(workspace), database) as first, http_client() as http:
         given: Json = {"action": "call", "subtool": "flood", "args": {}}
         flood = asyncio.ensure_future(
             post(http, first.url, {"name": "flood_suite", "arguments": given})
@@ -127,7 +123,7 @@ async def test_a_result_of_a_hundred_megabytes_hurts_nobody_else(
 async def test_a_flood_of_questions_is_refused_and_another_person_is_still_asked(
     gate: Gate, database: DatabaseAddress, postgres: Cluster, count: int
 ) -> None:
-    async with gateway(gate, database, *SOON) as first, client() as http:
+    async with gateway(gate, database, *SOON) as first, http_client() as http:
         turns = asyncio.Semaphore(8)
 
         async def ask(number: int) -> str:

@@ -12,9 +12,9 @@ from support.processes import until_gone
 from support.reading import read_it, reply
 from support.workspace import Json, Workspace
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import BEARER, PATIENCE, gateway
+from team.callers import ACCEPTS, request
+from team.ground import gateway, http_client
 from team.staff import Staff, worker
-from team.test_gateways import HEADERS, request
 
 TOOL = "agent_retry"
 
@@ -26,7 +26,7 @@ def asking(staff: Staff, task: str) -> Json:
 
 
 async def post(http: httpx2.AsyncClient, url: str, body: Json) -> Json:
-    headers = {**HEADERS, "accept": "application/json", "mcp-method": "tools/call"}
+    headers = {**ACCEPTS, "accept": "application/json", "mcp-method": "tools/call"}
     headers |= {"mcp-protocol-version": "2026-07-28", "mcp-name": TOOL}
     return (await http.post(url, json=body, headers=headers)).json()
 
@@ -52,7 +52,7 @@ async def test_a_run_goes_on_when_the_gateway_between_is_killed_and_ends_when_it
         gateway(staff, database) as owner,
         gateway(staff, database) as between,
         worker(staff, database),
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         body = asking(staff, "one")
         waiting = asyncio.ensure_future(agreed(http, owner.url, between.url, body))

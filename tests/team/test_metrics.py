@@ -17,7 +17,7 @@ from switchboard.core.faults import Fault
 from switchboard.daemon.metrics.metrics_port import read_place
 from switchboard.postgres.address import DatabaseAddress
 from team.callers import ACCEPTS, SESSION, Held, called, initialize, modern
-from team.ground import BEARER, PATIENCE, TOKEN, free_port, gateway
+from team.ground import BEARER, PATIENCE, TOKEN, free_port, gateway, http_client
 from team.staff import Staff, begun, ended, worker
 
 _SAMPLE = re.compile(
@@ -82,7 +82,7 @@ async def test_calls_are_counted_by_server_and_outcome_and_nothing_else_of_them_
     held, port = Held(workspace), free_port()
     async with (
         gateway(held, database, "--metrics", str(port)) as running,
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         begun = await http.post(running.url, json=initialize(), headers=ACCEPTS)
         assert begun.headers[SESSION]

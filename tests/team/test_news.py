@@ -4,7 +4,6 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from gate.over_http import MODES
@@ -12,7 +11,7 @@ from support.postgres import Cluster
 from support.processes import wait_until_true
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import BEARER, PATIENCE, gateway
+from team.ground import gateway, http_client
 from team.wires import FIRST, Shelved, Wire, two_gateways
 
 TOOLS = "notifications/tools/list_changed"
@@ -60,7 +59,7 @@ async def test_a_change_of_the_configuration_of_one_gateway_is_told_by_the_other
     async with (
         gateway(shelved, database) as first,
         gateway(shelved, database, "--config", str(own)),
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         near = Wire(http, first, "2026-07-28")
         async with near.listening():

@@ -14,7 +14,7 @@ from support.workspace import Json, Workspace, child_command
 from switchboard.core.calls.trace_context import is_traceparent, trace_members, traceparent_in
 from switchboard.postgres.address import DatabaseAddress
 from team.callers import ACCEPTS, SESSION, answer_in, called, initialize, modern, text_in
-from team.ground import BEARER, PATIENCE, TOKEN, gateway
+from team.ground import PATIENCE, TOKEN, gateway, http_client
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -27,10 +27,6 @@ class Watched:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         workspace.child("frank", child_command("frank_child", "handshake", "frank"))
-
-
-def client() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE)
 
 
 async def meta_told(
@@ -49,7 +45,7 @@ async def test_a_call_belongs_to_the_trace_of_its_client_and_so_does_its_server(
 ) -> None:
     with collecting() as collector:
         env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
-        async with gateway(Watched(workspace), database, env=env) as running, client() as http:
+        async with gateway(Watched(workspace), database, env=env) as running, http_client() as http:
             header = {"traceparent": PARENT, "tracestate": "vendor=1"}
             told = [
                 await meta_told(http, running.url, header),
@@ -95,7 +91,7 @@ async def test_a_collector_that_never_answers_delays_no_call_and_not_the_end(
             "OTEL_BSP_MAX_QUEUE_SIZE": "8",
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "4",
         }
-        async with gateway(Watched(workspace), database, env=env) as running, client() as http:
+        async with gateway(Watched(workspace), database, env=env) as running, http_client() as http:
             await meta_told(http, running.url, {})
             await until_true(lambda: len(collector.received) >= 2)
             began = time.monotonic()
@@ -142,7 +138,7 @@ async def test_lines_of_the_log_are_objects_with_the_ids_of_calls_and_sessions_a
     workspace: Workspace, database: DatabaseAddress
 ) -> None:
     env = {"TRACING_JSON": "1", "RUST_LOG": "debug"}
-    async with gateway(Watched(workspace), database, env=env) as running, client() as http:
+    async with gateway(Watched(workspace), database, env=env) as running, http_client() as http:
         await meta_told(http, running.url, {})
         begun = await http.post(running.url, json=initialize(), headers=ACCEPTS)
         session = {**ACCEPTS, SESSION: begun.headers[SESSION]}

@@ -7,7 +7,6 @@ import time
 from contextlib import AsyncExitStack
 from typing import Any
 
-import httpx2
 import pytest
 from mcp_types import ElicitResult
 
@@ -16,7 +15,7 @@ from support.processes import alive, wait_until_true
 from support.workspace import Json, Workspace
 from switchboard.postgres.address import DatabaseAddress
 from team.cable import cable
-from team.ground import BEARER, PATIENCE, TOKEN, Gateway, gateway
+from team.ground import PATIENCE, TOKEN, Gateway, gateway, http_client
 from team.wires import FIRST, Shelved, Wire
 
 LEASE = 3.0
@@ -63,7 +62,7 @@ async def test_all_gateways_use_one_process_and_everything_passes_through(
     async with (
         gateway(shelved, database) as first,
         gateway(shelved, database) as second,
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         near, far = Wire(http, first, version), Wire(http, second, version)
         await near.begin()
@@ -113,7 +112,7 @@ async def test_another_takes_over_after_the_lease_and_never_before_the_first_has
         gateway(shelved, database, env=SHORT) as first,
         gateway(shelved, database, env=SHORT) as second,
         AsyncExitStack() as until,
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         near, far = Wire(http, first, MODERN), Wire(http, second, MODERN)
         child = int(text_of(await near.call("pid")))
@@ -156,7 +155,7 @@ async def test_a_gateway_without_its_database_gives_way_before_another_begins(
         cable(database) as (link, near_end),
         gateway(shelved, near_end, env=SHORT) as first,
         gateway(shelved, database, env=SHORT) as second,
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         near, far = Wire(http, first, MODERN), Wire(http, second, MODERN)
         child = int(text_of(await near.call("pid")))

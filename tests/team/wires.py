@@ -12,9 +12,9 @@ from gate.over_http import MODES
 from support.mcp_stdio import modern_meta
 from support.workspace import Json, Workspace, child_command
 from switchboard.postgres.address import DatabaseAddress
-from team.ground import BEARER, PATIENCE, Gateway, TeamOfTwo, gateway
+from team.callers import ACCEPTS
+from team.ground import PATIENCE, Gateway, TeamOfTwo, gateway, http_client
 
-HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 FIRST = "shelf://first"
 
 
@@ -46,7 +46,7 @@ class Wire:
         return await self._http.post(self._at.url, **self._request(method, params))
 
     def _request(self, method: str, params: Json) -> dict[str, Any]:
-        headers = {**HEADERS, **self._session, "mcp-protocol-version": self._version}
+        headers = {**ACCEPTS, **self._session, "mcp-protocol-version": self._version}
         if self._is_modern:
             params = {**params, "_meta": modern_meta()}
             headers |= {"mcp-method": method}
@@ -82,7 +82,7 @@ class Wire:
             asked = self._request("subscriptions/listen", {"notifications": wanted})
             stream = self._http.stream("POST", self._at.url, **asked)
         else:
-            headers = {**HEADERS, **self._session, "accept": "text/event-stream"}
+            headers = {**ACCEPTS, **self._session, "accept": "text/event-stream"}
             stream = self._http.stream("GET", self._at.url, headers=headers)
         async with stream as response:
             assert response.status_code == 200
@@ -122,6 +122,6 @@ async def two_gateways(
     async with (
         gateway(shelved, address) as first,
         gateway(shelved, address) as second,
-        httpx2.AsyncClient(headers=BEARER, trust_env=False, timeout=PATIENCE) as http,
+        http_client() as http,
     ):
         yield TeamOfTwo("", [first, second], address), http

@@ -4,10 +4,15 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
 from switchboard.postgres.presence import LEASE_S
+from switchboard.postgres.unusable import unusable
 
 VARIABLE = "SWITCHBOARD_TEAM_LEASE"
 # A shorter one is over before a slow moment is. Commands judge by the usual one, so none is longer.
 _SHORTEST_S = 3.0
+# Of the lease: who was silent for so long gives up by itself what is its own, and after this long
+# it is ended without its help. What is left is for that end, before anybody else begins.
+FENCE = 0.6
+SILENCE = 0.7
 
 _FIRST = """
 CREATE TABLE agreed_lease (
@@ -24,7 +29,7 @@ def agreed_lease(address: DatabaseAddress, wanted: str = "") -> float:
     Raises a fault where they do not, and where it is no number that can be one. It blocks.
     """
     seconds = _read(wanted) if wanted else None
-    sql = PostgresDatabase(address, AGREED, failure=_unusable)
+    sql = PostgresDatabase(address, AGREED, failure=unusable)
     try:
         with sql.together():
             rows = sql.rows("SELECT seconds FROM agreed_lease")
@@ -70,13 +75,3 @@ def _read(text: str) -> float:
             hint=f"leave {VARIABLE} out: then it is {LEASE_S:g}",
         )
     return seconds
-
-
-def _unusable(why: str) -> Fault:
-    return Fault(
-        FaultCode.UNAVAILABLE,
-        "database-unusable",
-        "the database cannot be used now",
-        hint="switchboard doctor --db",
-        private=why,
-    )

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from switchboard.postgres.address import DatabaseAddress
-from switchboard.postgres.database import Part, PostgresDatabase
+from switchboard.postgres.database import NO_TABLES, PostgresDatabase
 from switchboard.postgres.notices import Notices
 
 # What one is about, and the rest as the kind of it wants.
@@ -26,7 +26,6 @@ _TOGETHER_S = 0.1
 _MOST_WAITING = 1_000
 _RETRY_S = 0.5
 _GOODBYE_S = 2.0
-_NO_TABLES = Part("", ())
 
 
 class _Notice(Struct, frozen=True, array_like=True):
@@ -110,9 +109,7 @@ class Broadcast:
             try:
                 if waiting or is_everything:
                     if database is None:
-                        database = PostgresDatabase(
-                            self._address, _NO_TABLES, failure=self._failure
-                        )
+                        database = PostgresDatabase(self._address, NO_TABLES, failure=self._failure)
                     self._send(database, [] if is_everything else list(waiting))
             except Exception:  # noqa: BLE001 - whatever `failure` makes; it is tried again
                 pause_s = _RETRY_S

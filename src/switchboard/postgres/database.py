@@ -64,6 +64,10 @@ class Part(Struct, frozen=True):
         return sum(isinstance(step, str) for step in self.steps)
 
 
+# For whoever asks of no tables in particular.
+NO_TABLES = Part("none", ())
+
+
 class TableStanding(Struct, frozen=True):
     """What was done to the tables of a part: 0 and 0 where there are none."""
 
@@ -79,8 +83,8 @@ class TableStanding(Struct, frozen=True):
         return self.version == part.version and self.steps < len(part.steps)
 
 
-class Outdated(Exception):
-    """The tables of a part are of another version than this program knows."""
+class Mismatch(Exception):
+    """This program does not go with the database: with its tables, or with its clock."""
 
 
 class PostgresDatabase:
@@ -171,7 +175,7 @@ class PostgresDatabase:
         try:
             yield
         # A text that is none, or has a zero in it, is refused before it is sent.
-        except (OSError, psycopg.Error, UnicodeError, Outdated) as error:
+        except (OSError, psycopg.Error, UnicodeError, Mismatch) as error:
             words = self._address.without_secret(f"{type(error).__name__}: {error}")
             raise self._failure(words) from None
 
@@ -210,13 +214,13 @@ def standing_in(row: dict[str, Any]) -> TableStanding:
 
 
 def check_version(connection: Connection, part: Part) -> None:
-    """Raise `Outdated` unless this program can use the tables as they are."""
+    """Raise `Mismatch` unless this program can use the tables as they are."""
     if not part.steps:
         # Who wants no tables looks at all of them.
         return
     standing = standings(connection).get(part.name, TableStanding())
     if not standing.suits(part):
-        raise Outdated(version_words(part, standing))
+        raise Mismatch(version_words(part, standing))
 
 
 def version_words(part: Part, found: TableStanding) -> str:
@@ -242,7 +246,7 @@ def _check_clock(theirs: float, asked: float, answered: float) -> None:
     """Questions and leases end by the clock, so all have to agree on what time it is."""
     off = max(asked - theirs, theirs - answered, 0.0)
     if off > _SKEW_S or math.isnan(off):
-        raise Outdated(f"the clock of this machine is {off:.0f} s off that of the database")
+        raise Mismatch(f"the clock of this machine is {off:.0f} s off that of the database")
 
 
 def _has_ended(connection: Connection) -> bool:

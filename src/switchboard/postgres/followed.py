@@ -5,7 +5,7 @@ from typing import cast
 
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
-from switchboard.postgres.presence import unknown_members
+from switchboard.postgres.unusable import unusable
 
 # A server and a resource of it.
 Resource = tuple[str, str]
@@ -38,7 +38,7 @@ class FollowedTable:
         Raises a fault.
         """
         if self._sql is None:
-            self._sql = PostgresDatabase(self._address, FOLLOWED, failure=unknown_members)
+            self._sql = PostgresDatabase(self._address, FOLLOWED, failure=unusable)
         sql = self._sql
         with sql.transaction():
             rows = sql.rows("SELECT server, uri FROM followed WHERE member = ?", self._member)

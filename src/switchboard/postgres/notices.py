@@ -13,7 +13,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from switchboard.postgres.address import DatabaseAddress
-from switchboard.postgres.database import Connection, Outdated, connect
+from switchboard.postgres.database import Connection, Mismatch, connect
 
 # After a connection was lost, before the next is tried.
 _RETRY_S = 0.5
@@ -42,7 +42,7 @@ class Notices:
         self._woken, self._waker = socket.socketpair()
         try:
             connection = self._listening()
-        except (OSError, psycopg.Error, Outdated) as error:
+        except (OSError, psycopg.Error, Mismatch) as error:
             self._woken.close()
             self._waker.close()
             raise failure(address.without_secret(repr(error))) from None
@@ -74,7 +74,7 @@ class Notices:
                     connection = self._listening()
                     self._tell("")
                 self._hear(connection)
-            except (OSError, psycopg.Error, Outdated):
+            except (OSError, psycopg.Error, Mismatch):
                 if connection is not None:
                     connection.close()
                     connection = None

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 
 from switchboard import __version__
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Addition, Part, PostgresDatabase
+from switchboard.postgres.unusable import unusable
 
 # Who has said nothing for so long is taken for dead.
 LEASE_S = 60.0
@@ -152,7 +153,7 @@ class Presence:
 
     def _looked(self) -> PostgresDatabase:
         if self._looking is None:
-            self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
+            self._looking = PostgresDatabase(self._address, PRESENCE, failure=unusable)
         return self._looking
 
     def gateways_since(self) -> dict[str, float]:
@@ -161,9 +162,7 @@ class Presence:
         It blocks. Raises a fault.
         """
         with self._look:
-            if self._looking is None:
-                self._looking = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
-            rows = self._looking.rows(
+            rows = self._looked().rows(
                 "SELECT address, extract(epoch FROM began_at)::float8 AS since FROM members"
                 " WHERE address <> '' AND beat_at > now() - make_interval(secs => ?)",
                 self._lease_s,
@@ -184,9 +183,7 @@ class Presence:
         try:
             with self._ask:
                 if self._asking is None:
-                    self._asking = PostgresDatabase(
-                        self._address, PRESENCE, failure=unknown_members
-                    )
+                    self._asking = PostgresDatabase(self._address, PRESENCE, failure=unusable)
                 return not self._asking.rows(
                     "SELECT 1 AS n FROM members WHERE id = ?"
                     " AND greatest(beat_at, to_timestamp(?)) > now() - make_interval(secs => ?)",
@@ -218,9 +215,9 @@ class Presence:
 
     def _beat(self) -> None:
         if self.is_lapsed:
-            raise unknown_members("it was silent for too long")
+            raise unusable("it was silent for too long")
         if self._beats is None:
-            self._beats = PostgresDatabase(self._address, PRESENCE, failure=unknown_members)
+            self._beats = PostgresDatabase(self._address, PRESENCE, failure=unusable)
         asked = time.monotonic()
         if self._fence_s and self._beat_at:
             # Only while nobody can have taken it for gone.
@@ -231,7 +228,7 @@ class Presence:
             )
             if not changed:
                 self._has_lapsed.set()
-                raise unknown_members("its lease has ended")
+                raise unusable("its lease has ended")
         elif not self._beat_at or not self._beats.change(
             "UPDATE members SET beat_at = now() WHERE id = ?"
             " AND beat_at > now() - make_interval(secs => ?)",
@@ -254,13 +251,3 @@ class Presence:
             "DELETE FROM members WHERE beat_at < now() - make_interval(secs => ?)",
             24 * 3600.0,
         )
-
-
-def unknown_members(why: str) -> Fault:
-    return Fault(
-        FaultCode.UNAVAILABLE,
-        "database-unusable",
-        "the database cannot be used now",
-        hint="switchboard doctor --db",
-        private=why,
-    )

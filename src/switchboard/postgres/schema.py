@@ -15,7 +15,7 @@ from switchboard.postgres.database import (
     SCHEMA,
     Addition,
     Connection,
-    Outdated,
+    Mismatch,
     Part,
     TableStanding,
     connect,
@@ -61,7 +61,7 @@ def prepare(address: DatabaseAddress, parts: Sequence[Part], *, upgrade: bool = 
                     if not left:
                         raise
             raise AssertionError("one of them was the last")
-    except (OSError, psycopg.Error, Outdated) as error:
+    except (OSError, psycopg.Error, Mismatch) as error:
         raise Fault(
             FaultCode.UNAVAILABLE,
             "database-unusable",
@@ -97,7 +97,7 @@ def _prepared(connection: Connection, parts: Sequence[Part], *, upgrade: bool) -
         if standing.version and not standing.lacks_additions(part):
             is_older = standing.version < known.version
             if not (is_older and upgrade):
-                raise Outdated(version_words(part, standing))
+                raise Mismatch(version_words(part, standing))
         for step in part.steps[standing.steps :]:
             sql = step.sql if isinstance(step, Addition) else step
             connection.execute(cast("LiteralString", sql))

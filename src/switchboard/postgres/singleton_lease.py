@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
-from switchboard.postgres.presence import unknown_members
+from switchboard.postgres.unusable import unusable
 
 _FIRST = """
 CREATE TABLE singletons (
@@ -52,7 +52,7 @@ class SingletonLease:
                 *(self._member, self._lease_s),
             )
             if not is_alive:
-                raise unknown_members("this process was silent for too long")
+                raise unusable("this process was silent for too long")
             if not rows:
                 sql.change(
                     "INSERT INTO singletons (server, holder) VALUES (?, ?) ON CONFLICT (server)"
@@ -77,5 +77,5 @@ class SingletonLease:
 
     def _open(self) -> PostgresDatabase:
         if self._sql is None:
-            self._sql = PostgresDatabase(self._address, SINGLETONS, failure=unknown_members)
+            self._sql = PostgresDatabase(self._address, SINGLETONS, failure=unusable)
         return self._sql

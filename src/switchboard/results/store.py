@@ -39,11 +39,15 @@ class ResultStore:
     def __init__(
         self,
         *,
+        # Which gateway of a team this is: its name is in every handle, so that others know whom
+        # to ask for the result.
+        place: str = "",
         most_bytes: int = MOST_BYTES,
         most_bytes_of_one: int = MOST_BYTES_OF_ONE,
         most_of_one: int = MOST_OF_ONE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._place = f"{place}-" if place else ""
         self._most = most_bytes
         self._most_of_one = most_bytes_of_one
         self._most_count = most_of_one
@@ -58,7 +62,7 @@ class ResultStore:
         shelf = self._shelf(session)
         shelf.count += 1
         # Nobody can guess it: clients without a session may share a shelf.
-        return f"r{shelf.count}-{os.urandom(6).hex()}"
+        return f"r{shelf.count}-{self._place}{os.urandom(6).hex()}"
 
     def keep(self, session: Session, kept: KeptResult) -> bool:
         """Keep a result under its handle, if there is room for it at all."""

@@ -71,6 +71,11 @@ def halted(halt: Halt, run: Run) -> Ending:
             )
 
 
+def must_end(run: Run) -> bool:
+    """Whether a run is not attempted again once its process is gone."""
+    return run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS
+
+
 def crashed(run: Run) -> Ending:
     """The end of a run whose process was killed, where nobody takes it up again."""
     agent = run.spec.agent

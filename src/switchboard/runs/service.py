@@ -14,7 +14,6 @@ from switchboard.core.loop.tasks import TaskSet, close_all
 from switchboard.core.ports import Events
 from switchboard.runs.attempt import Attempt
 from switchboard.runs.endings import (
-    MOST_ATTEMPTS,
     Ending,
     Halt,
     changed_since,
@@ -22,6 +21,7 @@ from switchboard.runs.endings import (
     ended_event,
     fault_ending,
     halted,
+    must_end,
     unattended,
 )
 from switchboard.runs.followers import Followers, Tell, until_ended
@@ -178,7 +178,7 @@ class RunService:
         """
         with contextlib.suppress(Fault):
             for run in await self.store.abandoned():
-                if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
+                if must_end(run):
                     await self._bury(run, crashed(run))
             if time.monotonic() - self._swept_at >= _SWEEP_S:
                 self._swept_at = time.monotonic()

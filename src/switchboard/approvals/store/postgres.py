@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from switchboard.approvals.store.approval_tables import TableApprovals
-from switchboard.approvals.store.database import unusable
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.stores import Owners
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
@@ -99,10 +99,10 @@ class PostgresApprovals(TableApprovals):
         self._notices: Notices | None = None
 
     def _connected(self) -> PostgresDatabase:
-        database = PostgresDatabase(self._address, APPROVALS, failure=unusable)
+        database = PostgresDatabase(self._address, APPROVALS, failure=_unusable)
         try:
             self._notices = Notices(
-                self._address, _CHANNEL, lambda _: self._tell_all(), failure=unusable
+                self._address, _CHANNEL, lambda _: self._tell_all(), failure=_unusable
             )
         except BaseException:
             database.close()
@@ -124,3 +124,13 @@ class PostgresApprovals(TableApprovals):
             self._notices.close()
             self._notices = None
         super()._close()
+
+
+def _unusable(why: str) -> Fault:
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "approvals-unavailable",
+        "approvals cannot be read or written now, so nothing that needs one runs",
+        hint="switchboard doctor --db",
+        private=why,
+    )

@@ -168,7 +168,8 @@ class Engine:
         # What the first board says of the home; every other says the same of it.
         self._settings: Settings | None = None
         self._state = State()
-        self._results = shared_children.results if shared_children is not None else ResultStore()
+        own = ResultStore(place="" if team is None else team.tag)
+        self._results = own if shared_children is None else shared_children.results
         self._tasks = TaskSet()
         self.pool.on_changed.add(announce)
 

@@ -5,16 +5,16 @@ import time
 from collections.abc import Iterator
 
 from switchboard import __version__
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 from switchboard.daemon.metrics.exposition import Labels, MetricFamily, single
 from switchboard.daemon.team.membership import Team
-from switchboard.postgres.database import Part, PostgresDatabase
+from switchboard.postgres.database import NO_TABLES, PostgresDatabase
+from switchboard.postgres.unusable import unusable
 
 # Whoever asks more often gets the same again: the database has other things to do.
 _FRESH_S = 1.0
 # Whoever waits longer is told that it cannot be reached.
 _PATIENCE_S = 4.0
-_NO_TABLES = Part("none", ())
 _LIVE = ("queued", "working", "asking")
 
 _QUERY = (
@@ -97,12 +97,8 @@ class TeamFigures:
     def _ask(self) -> dict[str, float] | None:
         try:
             if self._sql is None:
-                self._sql = PostgresDatabase(self._team.address, _NO_TABLES, failure=_away)
+                self._sql = PostgresDatabase(self._team.address, NO_TABLES, failure=unusable)
             [row] = self._sql.rows(_QUERY, self._team.lease_s, self._team.lease_s)
         except Fault:
             return None
         return {key: float(value) for key, value in row.items()}
-
-
-def _away(why: str) -> Fault:
-    return Fault(FaultCode.UNAVAILABLE, "database-unusable", "it is away", private=why)

@@ -6,7 +6,13 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.team.check_state import state_findings, way_findings
 from switchboard.daemon.team.membership import PARTS, team_keys
 from switchboard.postgres.address import read_address
-from switchboard.postgres.database import Part, PostgresDatabase, TableStanding, standing_in
+from switchboard.postgres.database import (
+    NO_TABLES,
+    Part,
+    PostgresDatabase,
+    TableStanding,
+    standing_in,
+)
 from switchboard.postgres.presence import LEASE_S
 from switchboard.providers.source import Finding
 from switchboard.surface.http.token import VARIABLE as TOKEN
@@ -15,7 +21,6 @@ from switchboard.vault.keys.team_key import TeamKey
 _OLDEST = 130000
 # Each gateway holds a handful; the last few are for whoever looks after it.
 _FEWEST_FREE = 10
-_NO_TABLES = Part("none", ())
 
 
 def team_findings(
@@ -34,7 +39,7 @@ def team_findings(
         yield _wrong("token", f"{TOKEN} is not set: gateways share it", f"set {TOKEN}")
     try:
         address = read_address(database)
-        sql = PostgresDatabase(address, _NO_TABLES, failure=_unreachable)
+        sql = PostgresDatabase(address, NO_TABLES, failure=_unreachable)
     except Fault as fault:
         why = f": {fault.private}" if fault.private else ""
         yield _wrong("database", f"{fault.message}{why}", fault.hint)
@@ -58,8 +63,7 @@ def _about_server(sql: PostgresDatabase) -> Iterator[Finding]:
         " current_setting('server_version_num')::int AS number,"
         " current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,"
         " current_setting('max_connections')::int"
-        " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS free,"
-        " has_database_privilege(current_database(), 'CREATE') AS may_create"
+        " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS free"
     )
     yield Finding(severity="note", subject="server", message=f"PostgreSQL {found['version']}")
     if found["number"] < _OLDEST:
@@ -146,7 +150,7 @@ def _unreachable(why: str) -> Fault:
     return Fault(
         FaultCode.UNAVAILABLE,
         "database-unusable",
-        "it cannot be used",
+        "the database cannot be used",
         hint="look at its address, its rights and its log",
         private=why.strip(),
     )

@@ -18,12 +18,11 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.team.membership import Team
+from switchboard.postgres.agreed_lease import FENCE, SILENCE
 from switchboard.surface.http.exchange import RELAYED
 from switchboard.surface.http.listener import SINGLETONS_PATH
 from switchkit.reaper_client import Reaper
 
-_FENCE = 0.6
-_SILENCE = 0.7
 # How many looks a lease has room for.
 _LOOKS = 24
 _GIVEN_UP = (
@@ -46,7 +45,7 @@ class TeamSingletons:
         # One thread at a time asks it.
         self._turn = asyncio.Lock()
         self.reaper = Reaper()
-        self.reaper.silence_s = _SILENCE * team.lease_s
+        self.reaper.silence_s = SILENCE * team.lease_s
         self.reaper.ends_in_silence = True
         self._pulsed_at = time.monotonic()
         # Those that are ours to run, and who runs the others that were asked for.
@@ -108,7 +107,7 @@ class TeamSingletons:
 
     @property
     def _is_silent(self) -> bool:
-        return self._team.presence.silent_s > _FENCE * self._team.lease_s
+        return self._team.presence.silent_s > FENCE * self._team.lease_s
 
     def _from_thread(self, work: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):
@@ -116,7 +115,7 @@ class TeamSingletons:
 
     def _pulse(self) -> None:
         before, self._pulsed_at = self._pulsed_at, time.monotonic()
-        if self._pulsed_at - before > _FENCE * self._team.lease_s:
+        if self._pulsed_at - before > FENCE * self._team.lease_s:
             self._gap()
         self.reaper.pulse()
 

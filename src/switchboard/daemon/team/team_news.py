@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 
 from switchboard.children.child import Child
 from switchboard.core.events import ConfigLoaded, Event
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.daemon.board.runtime import Runtime
 from switchboard.daemon.team.membership import Team
 from switchboard.daemon.team.singletons import TeamSingletons
 from switchboard.postgres.broadcast import Broadcast, News
 from switchboard.postgres.followed import Resource
+from switchboard.postgres.unusable import unusable
 
 _CHANNEL = "switchboard_news"
 _LISTED = ("tools", "prompts", "resources")
@@ -52,7 +53,7 @@ class TeamNews:
         """Hear of the others from now on, and tell them. Raises a fault."""
         self._broadcast = await asyncio.to_thread(
             lambda: Broadcast(
-                self._team.address, _CHANNEL, self._team.tag, self._hear, failure=_unusable
+                self._team.address, _CHANNEL, self._team.tag, self._hear, failure=unusable
             )
         )
         self._runtime.engine.pool.share(self)
@@ -203,13 +204,3 @@ async def sharing_news(
         yield news
     finally:
         await news.aclose()
-
-
-def _unusable(why: str) -> Fault:
-    return Fault(
-        FaultCode.UNAVAILABLE,
-        "database-unusable",
-        "the database cannot be used now",
-        hint="switchboard doctor --db",
-        private=why,
-    )

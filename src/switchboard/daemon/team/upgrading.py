@@ -4,15 +4,13 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.daemon.team.membership import PARTS
 from switchboard.postgres.address import read_address
 from switchboard.postgres.database import (
-    Part,
+    NO_TABLES,
     PostgresDatabase,
     TableStanding,
     standing_in,
 )
 from switchboard.postgres.presence import LEASE_S
 from switchboard.postgres.schema import prepare
-
-_NO_TABLES = Part("none", ())
 
 
 def upgrade_tables(database: str) -> tuple[str, list[str]]:
@@ -22,7 +20,7 @@ def upgrade_tables(database: str) -> tuple[str, list[str]]:
     them runs. Raises a fault.
     """
     address = read_address(database)
-    sql = PostgresDatabase(address, _NO_TABLES, failure=_unusable)
+    sql = PostgresDatabase(address, NO_TABLES, failure=_unusable)
     try:
         [row] = sql.rows("SELECT to_regclass('switchboard.versions') IS NOT NULL AS there")
         found = sql.rows("SELECT * FROM versions") if row["there"] else ()

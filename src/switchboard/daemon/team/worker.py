@@ -16,6 +16,7 @@ from switchboard.daemon.board.run_service import complaints
 from switchboard.daemon.team.complaints import Complaints
 from switchboard.daemon.team.membership import Team
 from switchboard.postgres.address import DatabaseAddress
+from switchboard.postgres.agreed_lease import FENCE, SILENCE
 from switchboard.postgres.presence import Presence
 from switchboard.runs.durable_engine import DurableEngine
 from switchboard.runs.team.queue_table import OF_HOST
@@ -25,10 +26,6 @@ from switchboard.settings.sections import Settings
 from switchboard.vault.keys.team_key import TeamKey
 from switchkit.reaper_client import Reaper
 
-# Of the lease: after this silence it stops by itself, and after this one its engines are ended
-# without it. What is left is for their end, before anybody else begins.
-_FENCE = 0.6
-_SILENCE = 0.7
 # A machine that is started anew is back by then.
 _MACHINE_LEASES = 10
 _LOOK_S = 0.5
@@ -73,7 +70,7 @@ class TeamWorker(Team):
         return True
 
     def keep(self, reaper: Reaper) -> None:
-        reaper.silence_s = _SILENCE * self.lease_s
+        reaper.silence_s = SILENCE * self.lease_s
         self._reapers.append(reaper)
 
     def runs(self, settings: Settings, events: Events) -> WorkerRuns:
@@ -111,7 +108,7 @@ class TeamWorker(Team):
             "worker",
             reached_at=reached_at,
             lease_s=self.lease_s,
-            fence=_FENCE,
+            fence=FENCE,
             on_beat=self._beat,
         )
 
@@ -122,7 +119,7 @@ class TeamWorker(Team):
 
     def _pulse(self) -> None:
         before, self._pulsed_at = self._pulsed_at, time.monotonic()
-        if before and self._pulsed_at - before > _FENCE * self.lease_s:
+        if before and self._pulsed_at - before > FENCE * self.lease_s:
             # Engines may have been ended without it.
             self.presence.lapse()
         if not self.presence.is_lapsed:

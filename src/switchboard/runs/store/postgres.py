@@ -3,15 +3,17 @@
 import time
 from collections.abc import Callable
 
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sql import Sql
 from switchboard.core.stores import Owners
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import Part, PostgresDatabase
 from switchboard.runs.run import Run
-from switchboard.runs.store.database import unusable
 from switchboard.runs.store.run_table import RunTable, readable_run
 from switchboard.runs.store.table_runs import OpenRuns, TableRuns
 
+# What the driver calls it, whatever the language of the server.
+_FULL = "DiskFull"
 _FIRST = """
 CREATE TABLE runs (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -99,3 +101,22 @@ class PostgresRuns(TableRuns):
     def _connected(self) -> OpenRuns:
         database = PostgresDatabase(self._address, RUNS, failure=unusable)
         return OpenRuns(database, TeamRunTable(database, self._owners, clock=self._clock))
+
+
+def unusable(why: str) -> Fault:
+    """The fault of whoever needs runs while their database can be neither read nor written."""
+    if _FULL in why:
+        return Fault(
+            FaultCode.UNAVAILABLE,
+            "disk-full",
+            "the disk of the database is full, so runs cannot be written and no agent is started",
+            hint="make room on the disk of the database, then give the task again",
+            private=why,
+        )
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "runs-unavailable",
+        "runs cannot be read or written now, so no agent is started",
+        hint="switchboard doctor --db",
+        private=why,
+    )

@@ -11,7 +11,7 @@ from switchboard.core.faults import Fault
 from switchboard.core.loop.tasks import TaskSet
 from switchboard.core.ports import Events
 from switchboard.postgres.notices import Notices
-from switchboard.runs.endings import MOST_ATTEMPTS, Ending, crashed, ended_event, halted
+from switchboard.runs.endings import Ending, crashed, ended_event, halted, must_end
 from switchboard.runs.followers import Followers, Tell, until_ended
 from switchboard.runs.ports import Worker
 from switchboard.runs.refusals import not_working, stopping
@@ -164,7 +164,7 @@ class GatewayRuns:
         self._settled_at = time.monotonic()
         with contextlib.suppress(Fault):
             for run in await self.store.abandoned():
-                if run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS:
+                if must_end(run):
                     await self._ended(run, crashed(run), self.store.adopt)
 
     async def aclose(self) -> None:

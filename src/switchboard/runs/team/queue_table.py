@@ -14,7 +14,7 @@ from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sql import Sql
 from switchboard.core.stores import Owners
 from switchboard.postgres.database import Part
-from switchboard.runs.endings import MOST_ATTEMPTS, halted
+from switchboard.runs.endings import halted, must_end
 from switchboard.runs.run import Run, RunSpec
 from switchboard.runs.store.postgres import TeamRunTable
 from switchboard.runs.store.run_table import readable_run
@@ -149,7 +149,7 @@ class QueueTable(TeamRunTable):
             run = readable_run(rows[0]["run"])
             if run is None:
                 return None
-            if owner != self._members.own() and _must_end(run):
+            if owner != self._members.own() and must_end(run):
                 # Its owner may have been taken for gone only after such runs were looked for.
                 return None
             self._sql.change("UPDATE runs SET owner = '' WHERE id = ?", run_id)
@@ -235,11 +235,6 @@ class QueueTable(TeamRunTable):
 def host_of(owner: str) -> str:
     """The machine of a process, by its name among the members."""
     return owner.partition(":")[0]
-
-
-def _must_end(run: Run) -> bool:
-    """Whether it is not attempted again once its process is gone."""
-    return run.spec.on_crash == "fail" or run.attempts >= MOST_ATTEMPTS
 
 
 def _cancelled(run: Run, now: float) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import PostgresDatabase
 from switchboard.postgres.notices import Notices
 from switchboard.runs.run import Run, RunSpec
-from switchboard.runs.store.database import unusable
-from switchboard.runs.store.postgres import RUNS, PostgresRuns
+from switchboard.runs.store.postgres import RUNS, PostgresRuns, unusable
 from switchboard.runs.store.run_table import RunTable
 from switchboard.runs.store.table_runs import OpenRuns
 from switchboard.runs.team.queue_table import QueuePlace, QueueTable

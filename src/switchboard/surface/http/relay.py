@@ -1,8 +1,8 @@
 """Passing a request on to the gateway that it belongs to.
 
 Behind a load balancer each request may come to any gateway, and some belong to one: those of a
-session of the handshake era, and those that bring answers to a call that waits. Their ids begin
-with the tag of that gateway. Loaded by gateways of a team alone.
+session of the handshake era, those that bring answers to a call that waits, and those that name a
+result which was kept. Their ids have the tag of that gateway. Loaded by gateways of a team alone.
 """
 
 import asyncio
@@ -18,6 +18,8 @@ from switchboard.surface.http.exchange import RELAYED, RELAYED_BY, ClientLeft, E
 from switchboard.surface.http.listener import ALIVE_PATH, PATH
 
 _TAG = re.compile(r"([0-9a-f]{16})-")
+# The handle of a kept result, wherever in the arguments it stands.
+_HANDLE = re.compile(rb"r\d{1,9}-([0-9a-f]{16}-)[0-9a-f]{12}\b")
 _CONNECT_S = 3.0
 # Of one connection, and for it alone.
 _NOT_PASSED_ON = frozenset(
@@ -85,6 +87,15 @@ class Relay:
             follow_redirects=False,
             trust_env=False,
         )
+
+    @staticmethod
+    def keeper_in(body: bytes) -> str | None:
+        """Whose the kept result is that a request names, if it names one.
+
+        Text that only looks like a handle does no harm: any gateway can answer such a request.
+        """
+        found = _HANDLE.search(body)
+        return found.group(1).decode() if found else None
 
     async def passed_on(self, exchange: Exchange, owner: str, body: bytes = b"") -> bool:
         """Answer a request as the gateway does whose this id is. False where that is not there.

@@ -221,7 +221,10 @@ class HttpSurface:
             raise Refusal(400, "the body is not UTF-8", code=PARSE_ERROR)
         modern = modern or (exchange.header(SESSION_ID) is None and claims_modern(body))
         if self._relay is not None:
-            owner = state_in(body) if modern else exchange.header(SESSION_ID)
+            if modern:
+                owner = state_in(body) or self._relay.keeper_in(body)
+            else:
+                owner = exchange.header(SESSION_ID)
             if await self._passed_on(exchange, owner, body):
                 return
             if self._is_retiring and not owner and not exchange.header(RELAYED):
