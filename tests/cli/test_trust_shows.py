@@ -35,6 +35,7 @@ REMOTE: dict[str, tuple[Any, str]] = {
     "transport": ("sse", "transport = sse"),
     "url": ("https://odd.example/mcp", "https://odd.example/mcp"),
     "headers": ({"X-Odd": "odd"}, "X-Odd: odd"),
+    "per_person": (True, "per_person = true"),
     "auth": (
         {"type": "oauth2_pkce", "client_id": "odd-client", "issuer_url": "https://id.example"},
         "odd-client at https://id.example",
