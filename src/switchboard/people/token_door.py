@@ -1,7 +1,6 @@
 """Letting people in by access tokens of the issuer."""
 
 import hashlib
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -224,7 +223,7 @@ def person_key(issuer: str, subject: str) -> str:
 def _claims(payload: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise NotLetIn("the token says nothing that could be read") from None
 
 
@@ -250,4 +249,5 @@ def _is_word(text: str) -> bool:
 def _second(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if math.isfinite(value) and abs(value) < _LAST_SECOND else None
+    # Compared before anything else: a whole number may be longer than any other kind can hold.
+    return value if abs(value) < _LAST_SECOND else None
