@@ -177,6 +177,7 @@ async def test_many_who_begin_a_login_have_the_issuer_asked_once_in_a_while() ->
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal asked
+        answering.append(asyncio.current_task())
         while (await reader.read(65_536)) != b"":
             asked += 1
             about = {
@@ -187,7 +188,9 @@ async def test_many_who_begin_a_login_have_the_issuer_asked_once_in_a_while() ->
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
             writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         writer.close()
+        await writer.wait_closed()
 
+    answering: list[asyncio.Task[None] | None] = []
     serving = await asyncio.start_server(answer, "127.0.0.1", 0)
     issuer = f"http://127.0.0.1:{serving.sockets[0].getsockname()[1]}"
     now = 1_000.0
@@ -201,3 +204,4 @@ async def test_many_who_begin_a_login_have_the_issuer_asked_once_in_a_while() ->
         await door.server()
         assert asked == 2
         await door.aclose()
+        await asyncio.gather(*filter(None, answering))
