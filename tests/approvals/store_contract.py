@@ -261,6 +261,25 @@ class ApprovalStoreContract(ABC):
             asked = a_question(f"s{n}", session=f"s{n}")
             assert (await store.post(asked, "")).question.id == f"s{n}"
 
+    @attack("T96")
+    async def test_some_people_who_ask_a_lot_do_not_keep_others_of_a_team_from_asking(
+        self, store: ApprovalStore
+    ) -> None:
+        """Three leave as many questions as one may, in the places of all over HTTP."""
+
+        def of_person(name: str, who: str) -> Awaitable[Posted]:
+            asked = a_question(name, digest=name, session=f"http:{name}")
+            more = {"offers": ("once",), "entrance": f"{who}@", "person": who}
+            return store.post(structs.replace(asked, **more), "")
+
+        for n in range(PENDING_OVER_HTTP):
+            await of_person(f"q{n}", f"hostile {n // PENDING_PER_ENTRANCE}")
+        assert (await of_person("mine", "ada")).state == "pending"
+        left = await ids(store)
+        assert (len(left), left[0], left[-1]) == (PENDING_OVER_HTTP, "q1", "mine")
+        with pytest.raises(Fault):
+            await of_person("more", "hostile 2")
+
     async def test_one_workspace_does_not_fill_the_queue_of_another(
         self, store: ApprovalStore
     ) -> None:

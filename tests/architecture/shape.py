@@ -602,6 +602,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
             ("commands/source.py", "providers.commands.provider.CommandsProvider"),
             ("commands/source.py", "sandbox.sandbox.platform_sandbox"),
             ("yard/source.py", "children.environment.base_environment"),
+            ("yard/source.py", "children.environment.without_team"),
             ("yard/source.py", "providers.yard.threads.YardThreads"),
             ("yard/source.py", "providers.yard.provider.YardProvider"),
             ("agents/source.py", "providers.agents.building.build_agents"),

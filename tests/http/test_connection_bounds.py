@@ -180,3 +180,24 @@ async def test_unfinished_bodies_together_are_bounded(quick: Served) -> None:
     async with quick.client() as http:
         response = await http.post(quick.url, json=initialize(), headers=HEADERS)
         assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "line", [b"Content-Length: 900000", b"Transfer-Encoding: chunked"], ids=["plain", "h11"]
+)
+@attack("T75")
+async def test_whoever_was_refused_does_not_stay_by_sending_a_body_slowly(
+    quick: Served, line: bytes
+) -> None:
+    head = HEAD.replace(TOKEN.encode(), b"of-nobody") + line + b"\r\n\r\n"
+    async with connected(quick, head) as (reader, writer), asyncio.timeout(20):
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 401 ")
+        piece = b"1\r\n \r\n" if b"chunked" in line else b" "
+        reading = asyncio.ensure_future(reader.read())
+        while not reading.done():
+            writer.write(piece)
+            # More often than a body has to go on coming.
+            await asyncio.wait({reading}, timeout=QUICK.body_s / 4)
+        with contextlib.suppress(ConnectionError):
+            await reading

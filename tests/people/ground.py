@@ -133,11 +133,13 @@ async def town(
     gateways: int = 2,
     agents: Iterable[str] = (),
     about: Callable[[OAuthServers], str] = lambda _: "",
+    # Of the address that people know; gateways themselves never encrypt.
+    scheme: str = "http",
 ) -> AsyncGenerator[Town]:
     """Run all of it. `people` are more keys of the section, the others more of the file."""
     key = SigningKey()
     ports = [free_port() for _ in range(gateways)]
-    resource = f"http://127.0.0.1:{ports[0]}/mcp"
+    resource = f"{scheme}://127.0.0.1:{ports[0]}/mcp"
     async with AsyncExitStack() as then:
         servers = await then.enter_async_context(
             oauth_servers(

@@ -9,7 +9,8 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from people.ground import Town, begin, client, modern, request, town, write
-from support.workspace import Json
+from support.requirements import attack
+from support.workspace import Json, child_command
 from switchboard.children.exposure import SuiteSettings
 from switchboard.children.schema import ServerEntry
 from switchboard.core.origins import Origin
@@ -21,7 +22,7 @@ from switchboard.settings.sections import Settings, ToolFilters
 
 RULES = """
 [people.groups."*"]
-server_tools = ["ledger.read", "ledger.browse"]
+server_tools = ["ledger.read", "ledger.browse", "frank.hear*"]
 [people.groups.writers]
 server_tools = ["ledger.*"]
 hidden_server_tools = ["ledger.erase"]
@@ -30,13 +31,23 @@ server_tools = ["ledger.*"]
 approval_channel = "console"
 [people.groups.blind]
 deny = ["ledger_suite"]
+[people.groups.readers]
+server_tools = ["frank.*"]
+hidden_server_tools = ["frank.die"]
 """
 RUNS = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def team(database: DatabaseAddress) -> AsyncGenerator[Town]:
-    async with town(database, more=RULES, gateways=1) as running:
+    command, *args = child_command("frank_child", "modern", "frank", "0")
+    frank = f"""
+[mcp_servers.frank]
+command = {json.dumps(command)}
+args = {json.dumps(args)}
+expose = "tools"
+"""
+    async with town(database, more=RULES + frank, gateways=1) as running:
         yield running
 
 
@@ -44,6 +55,13 @@ async def ask(team: Town, token: str, method: str, params: Json) -> Json:
     async with client() as http:
         body, headers = modern(token, method, params)
         return (await http.post(team.resource, json=body, headers=headers)).json()
+
+
+async def read(team: Town, token: str, uri: str) -> Json:
+    body, headers = modern(token, "resources/read", {"uri": uri})
+    async with client() as http:
+        told = await http.post(team.resource, json=body, headers={**headers, "mcp-name": uri})
+    return told.json()
 
 
 async def subtools(team: Town, token: str) -> set[str]:
@@ -86,6 +104,22 @@ async def test_a_tool_that_a_group_may_not_see_is_neither_listed_nor_described(t
     refused = await ask(team, blind, "tools/call", write("never"))
     assert "ledger_suite" in json.dumps(refused)
     assert "inputRequests" not in json.dumps(refused)
+
+
+@RUNS
+@attack("T78")
+async def test_whoever_may_use_a_tool_of_a_server_has_nothing_else_of_it(team: Town) -> None:
+    some, whole = team.signed("ada"), team.signed("bob", groups=["readers"])
+    tools = (await ask(team, some, "tools/list", {}))["result"]["tools"]
+    assert "heard" in {each["name"] for each in tools}
+    shown = (await ask(team, whole, "resources/list", {}))["result"]["resources"]
+    assert (await ask(team, whole, "prompts/list", {}))["result"]["prompts"]
+    uri = shown[0]["uri"]
+    reads = [await read(team, token, uri) for token in (some, whole)]
+    assert ["contents" in each.get("result", {}) for each in reads] == [False, True]
+    for kind in ("prompts", "resources"):
+        listed = await ask(team, some, f"{kind}/list", {})
+        assert not listed.get("result", {}).get(kind), listed
 
 
 @RUNS

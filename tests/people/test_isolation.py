@@ -230,3 +230,29 @@ async def test_clients_of_both_eras_are_served_behind_either_gateway(
         async with connected(gateway.url, version, person, token=token) as one:
             assert not (await write_as(one, f"era {version}")).is_error
     assert team.gate.written.count(f"era {version}") == len(team.gateways)
+
+
+@attack("T74")
+async def test_a_header_with_any_letter_is_passed_on_as_it_came(team: Town) -> None:
+    async with client() as http:
+        session = await begin(http, team.gateways[0].url, team.signed("ada"))
+        for each in team.gateways:
+            headers = [
+                *((name.encode(), value.encode()) for name, value in session.items()),
+                (b"x-note", "caf\u00e9".encode("latin-1")),
+            ]
+            answer = await http.post(each.url, json=request("ping", {}), headers=headers)
+            assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("said", [b"\xe9", b"singleton:\xe9 \xe9", b"127.0.0.1/ \xe9", b"a b", b""])
+@attack("T69")
+async def test_what_no_gateway_said_is_refused_whatever_it_is(team: Town, said: bytes) -> None:
+    first = team.gateways[0]
+    headers = {**bearer(team.signed("ada")), "accept": "application/json"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    raw.append((b"x-switchboard-relayed", said))
+    async with client() as http:
+        for url, status in ((first.url, 400), (f"{first.origin}/singletons/ledger", 403)):
+            answer = await http.post(url, json=request("ping", {}), headers=raw)
+            assert answer.status_code == status, answer.text

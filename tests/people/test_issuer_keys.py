@@ -1,5 +1,6 @@
 """The keys of an issuer: when it is asked for them, and which of them count."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from people.ground import SigningKey
+from support.requirements import attack
 from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.people import NotLetIn
 from switchboard.people.issuer_keys import RENEW_S, STALE_S, IssuerKeys, read_keys
@@ -167,3 +169,39 @@ def test_a_key_that_is_for_something_else_or_too_short_or_broken_signs_nothing()
     weak = rsa.generate_private_key(public_exponent=65537, key_size=1024)
     jwk = json.loads(RSAAlgorithm.to_jwk(weak.public_key()))
     assert read_keys(json.dumps({"keys": [jwk]}).encode()) == ()
+
+
+@attack("T79")
+async def test_many_who_begin_a_login_have_the_issuer_asked_once_in_a_while() -> None:
+    asked = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        answering.append(asyncio.current_task())
+        while (await reader.read(65_536)) != b"":
+            asked += 1
+            about = {
+                name: f"{issuer}/{name}" for name in ("authorization_endpoint", "token_endpoint")
+            }
+            about |= {"issuer": issuer, "code_challenge_methods_supported": ["S256"]}
+            body = json.dumps(about).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+            writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        writer.close()
+        await writer.wait_closed()
+
+    answering: list[asyncio.Task[None] | None] = []
+    serving = await asyncio.start_server(answer, "127.0.0.1", 0)
+    issuer = f"http://127.0.0.1:{serving.sockets[0].getsockname()[1]}"
+    now = 1_000.0
+    options = PeopleOptions(issuer=issuer, resource="https://team.test/mcp")
+    door = TokenDoor(options, {}, clock=lambda: now)
+    async with serving:
+        found = await asyncio.gather(*(door.server() for _ in range(20)))
+        assert {each.token_url for each in found} == {f"{issuer}/token_endpoint"}
+        assert asked == 1
+        now += RENEW_S
+        await door.server()
+        assert asked == 2
+        await door.aclose()
+        await asyncio.gather(*filter(None, answering))

@@ -41,6 +41,10 @@ secret_env = {{ THE_TOKEN = "vault:{REFERENCE}" }}
 [mcp_servers.common]
 command = {json.dumps(command)}
 args = {json.dumps(args)}
+[mcp_servers.heir]
+command = {json.dumps(command)}
+args = {json.dumps(args)}
+inherit_env = true
 [mcp_servers.notes]
 url = "{servers.url}"
 per_person = true
@@ -157,3 +161,11 @@ async def test_one_process_for_all_gateways_is_nobody_s_own(tmp_path: Path) -> N
     checked = await asyncio.to_thread(switchboard, workspace, "config", "check")
     assert checked.code != 0
     assert "beside `per_person`" in checked.out + checked.err
+
+
+@attack("T76")
+async def test_whoever_inherits_the_environment_of_a_gateway_is_not_the_team(team: Town) -> None:
+    told = (await report(team, "ada", "heir"))["env"]
+    assert told.get("SWITCHBOARD_HOME") == str(team.gate.workspace.home)
+    assert SECRET not in told.values()
+    assert {"SWITCHBOARD_TEAM_KEY", "SWITCHBOARD_DB", "SWITCHBOARD_TOKEN"}.isdisjoint(told)

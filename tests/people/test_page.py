@@ -13,6 +13,7 @@ import pytest_asyncio
 from people.ground import Town, client, modern, town, write
 from support.oauth_servers import log_in_at
 from support.requirements import attack
+from switchboard.core.people import Person
 from switchboard.daemon.team.people_page.sealed import SealedCookies
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.vault.keys.team_key import TeamKey
@@ -183,3 +184,21 @@ async def test_a_login_that_was_not_begun_here_or_of_a_stranger_leads_nowhere(te
             browser.http.cookies.set("switchboard-person", kept, path="/people/")
             shown = await browser.http.get(f"{browser.origin}/people/")
             assert shown.headers["location"] == "/people/login"
+
+
+async def test_the_page_is_answered_at_where_something_in_front_encrypts(
+    database: DatabaseAddress,
+) -> None:
+    people = {"client_id": "page-client"}
+    async with town(database, people=people, gateways=1, scheme="https") as team:
+        # As after a login, which the browser makes at the encrypted address.
+        cookies = SealedCookies(TeamKey(SECRET.encode()).derived("page"))
+        sealed = cookies.seal("visit", Person(key="a", subject="ada"), 60)
+        form = {"id": "aaaaaaaa", "verdict": "denied", "word": cookies.word("answer", sealed)}
+        origin = team.gateways[0].origin
+        async with client() as http:
+            for said, status in ((origin, 403), (origin.replace("http:", "https:"), 404)):
+                headers = {"cookie": f"switchboard-person={sealed}", "origin": said}
+                url = f"{origin}/people/answer"
+                answer = await http.post(url, data=form, headers=headers)
+                assert answer.status_code == status, answer.text

@@ -15,6 +15,7 @@ import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 
 from people.ground import SigningKey, Town, begin, client, modern, request, town
+from support.requirements import attack
 from switchboard.postgres.address import DatabaseAddress
 from team.ground import TOKEN
 
@@ -190,3 +191,35 @@ async def test_a_flood_of_unknown_keys_has_the_issuer_asked_once(
     # Once for all of them, and not at all if it was asked moments ago.
     assert len(team.servers.those("keys")) - before <= 1
     assert (await status_of(team, team.signed(groups=["staff"])))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "payload"),
+    [
+        (b'{"alg":"\xff"}', b"{}"),
+        (b'{"alg":"RS256","kid":"\xff"}', b"{}"),
+        (b'{"alg":"RS256"}', b'{"iss":"\xff"}'),
+        (b'{"alg":"RS256"}', b'{"\xff":1}'),
+        (b'{"alg":"RS256"}', b'{"iss":"ISSUER","aud":"US","exp":1%s}' % (b"0" * 400)),
+        (
+            b'{"alg":"RS256"}',
+            b'{"iss":"ISSUER","aud":"US","exp":9999999999,"nbf":-1%s}' % (b"0" * 400),
+        ),
+    ],
+    ids=str,
+)
+@attack("T69")
+async def test_what_no_issuer_would_write_is_refused_like_any_other_token(
+    team: Town, header: bytes, payload: bytes
+) -> None:
+    payload = payload.replace(b"ISSUER", team.servers.issuer.encode())
+    payload = payload.replace(b"US", team.resource.encode())
+    parts = (urlsafe_b64encode(each).rstrip(b"=").decode() for each in (header, payload, b"sig"))
+    async with client() as http:
+        answer = await http.post(
+            team.resource, json={}, headers={"authorization": f"Bearer {'.'.join(parts)}"}
+        )
+    assert (answer.status_code, 'error="invalid_token"' in answer.headers["www-authenticate"]) == (
+        401,
+        True,
+    )

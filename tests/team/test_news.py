@@ -9,6 +9,7 @@ import pytest
 from gate.over_http import MODES
 from support.postgres import Cluster
 from support.processes import wait_until_true
+from support.requirements import attack
 from support.workspace import Workspace
 from switchboard.postgres.address import DatabaseAddress
 from team.ground import gateway, http_client
@@ -76,3 +77,20 @@ async def test_what_is_followed_at_one_gateway_is_forgotten_by_the_others_with_i
         async with near.listening():
             await asyncio.to_thread(wait_until_true, lambda: rows() == [(FIRST,)])
         await asyncio.to_thread(wait_until_true, lambda: rows() == [])
+
+
+@attack("T95")
+async def test_a_resource_that_no_table_can_hold_keeps_nobody_else_from_hearing(
+    shelved: Shelved, database: DatabaseAddress
+) -> None:
+    async with two_gateways(shelved, database) as (team, http):
+        hostile = Wire(http, team.gateways[0], "2026-07-28")
+        near = Wire(http, team.gateways[0], "2026-07-28")
+        far = Wire(http, team.gateways[1], "2026-07-28")
+        assert not (await far.call("put", name="other", value="1")).get("isError")
+        async with hostile.listening("shelf://a\0b"), near.listening():
+            # That it is followed here, too, the other gateway knows from the table alone.
+            await near.hears(UPDATED)
+            near.told.clear()
+            await far.call("put", name="first", value="2")
+            await near.hears(UPDATED, lambda each: each["params"]["uri"] == FIRST)

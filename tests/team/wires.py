@@ -75,10 +75,10 @@ class Wire:
         return [tool["name"] for tool in found["tools"]]
 
     @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[None]:
+    async def listening(self, uri: str = FIRST) -> AsyncGenerator[None]:
         """Follow the tools and one resource for as long as the block runs."""
         if self._is_modern:
-            wanted = {"toolsListChanged": True, "resourceSubscriptions": [FIRST]}
+            wanted = {"toolsListChanged": True, "resourceSubscriptions": [uri]}
             asked = self._request("subscriptions/listen", {"notifications": wanted})
             stream = self._http.stream("POST", self._at.url, **asked)
         else:
@@ -91,7 +91,7 @@ class Wire:
                 if self._is_modern:
                     await self.hears("notifications/subscriptions/acknowledged")
                 else:
-                    assert "result" in (await self.post("resources/subscribe", {"uri": FIRST})).text
+                    assert "result" in (await self.post("resources/subscribe", {"uri": uri})).text
                 yield
             finally:
                 reading.cancel()

@@ -12,7 +12,12 @@ from switchboard.children.starting.runner_variables import (
     runner_variables,
 )
 from switchboard.children.starting.runners import taken_from_folder
-from switchboard.ipc.environment import BASE_NAMES, CERTIFICATE_NAMES, PLACE_NAMES
+from switchboard.ipc.environment import (
+    BASE_NAMES,
+    CERTIFICATE_NAMES,
+    PLACE_NAMES,
+    TEAM_SECRETS,
+)
 from switchkit.commands import search_path
 
 # Lists of folders from which programs load code.
@@ -27,6 +32,11 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
     if "PATH" in found:
         found["PATH"] = searched(found["PATH"])
     return found
+
+
+def without_team(environ: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment for a program that inherits it, which is never the team itself."""
+    return {name: value for name, value in environ.items() if name not in TEAM_SECRETS}
 
 
 def searched(path: str, apart_from: str = "") -> str:
@@ -105,8 +115,8 @@ def offline(command: str, args: tuple[str, ...]) -> dict[str, str]:
 
 
 def _inherited(entry: ServerEntry, environ: Mapping[str, str]) -> dict[str, str]:
-    """Everything, without the folders of a workspace that is not the server's own."""
-    env = dict(environ)
+    """Everything but what is a team's, and the folders of a workspace that is not its own."""
+    env = without_team(environ)
     for name in _SEARCHED if entry.apart_from else ():
         if name in env:
             env[name] = search_path(env[name], entry.apart_from)

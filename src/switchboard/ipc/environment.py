@@ -65,6 +65,15 @@ HELLO_NAMES = (*_SPARSE, *CERTIFICATE_NAMES, *PLACE_NAMES)
 # In `need`: every variable whose name begins so.
 FAMILY_END = "*"
 
+# What opens and speaks for a whole team. No program that Switchboard starts has any use for it,
+# whatever else of the environment it is given.
+TEAM_SECRETS = frozenset(
+    {
+        *("SWITCHBOARD_TEAM_KEY", "SWITCHBOARD_TEAM_KEY_FILE", "SWITCHBOARD_DB"),
+        *("SWITCHBOARD_TOKEN", "SWITCHBOARD_METRICS_TOKEN"),
+    }
+)
+
 # The mark of the board that a process was started for: it finds the way back to it by that alone.
 BOARD_VARIABLE = "SWITCHBOARD_BOARD"
 # How many runs of agents stand above a process.

@@ -117,7 +117,7 @@ def read_keys(body: bytes) -> tuple[IssuerKey, ...]:
     """Those of a published set that may sign tokens; others are passed over."""
     try:
         found = msgspec.json.decode(body, type=_JwkSet).keys
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()
     keys: list[IssuerKey] = []
     for raw in found[:_MOST_KEYS]:

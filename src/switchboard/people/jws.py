@@ -55,7 +55,7 @@ def read_token(text: str) -> SignedToken:
     head, payload, signature = map(decoded, parts)
     try:
         header = msgspec.json.decode(head, type=Header)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise NotLetIn("the token does not say how it was signed") from None
     if header.crit is not UNSET:
         raise NotLetIn("the token wants something to be checked that is not known here")

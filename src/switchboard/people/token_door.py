@@ -1,7 +1,7 @@
 """Letting people in by access tokens of the issuer."""
 
+import asyncio
 import hashlib
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -20,7 +20,7 @@ from switchboard.oauth.metadata import (
     read_metadata,
 )
 from switchboard.oauth.urls import is_issuer, resource_metadata_urls, server_metadata_urls
-from switchboard.people.issuer_keys import IssuerKeys
+from switchboard.people.issuer_keys import RENEW_S, IssuerKeys
 from switchboard.people.jws import is_signed_by, read_token
 from switchboard.people.options import PeopleOptions
 from switchboard.wire.http_hosts import is_loopback
@@ -67,6 +67,10 @@ class TokenDoor:
         self._clock = clock
         self._web = GuardedWeb(address_rules(options), environ)
         self._keys = keys or IssuerKeys(self._fetch)
+        # Where people log in, and when the issuer said so.
+        self._server: AuthorizationServer | None = None
+        self._server_at = 0.0
+        self._asking = asyncio.Lock()
         self._audience = frozenset({options.resource, *options.audience})
         self.scopes = options.scopes
         self.document_url = resource_metadata_urls(options.resource)[0]
@@ -121,9 +125,16 @@ class TokenDoor:
         return person
 
     async def server(self) -> AuthorizationServer:
-        """Where people log in. Raises a fault."""
-        published = await self._published(ServerMetadata)
-        return checked_server(published, self._web.rules)
+        """Where people log in. Raises a fault.
+
+        Anybody can begin a login, so that the issuer is asked seldom here, too.
+        """
+        async with self._asking:
+            if self._server is None or not 0 <= self._clock() - self._server_at < RENEW_S:
+                published = await self._published(ServerMetadata)
+                self._server = checked_server(published, self._web.rules)
+                self._server_at = self._clock()
+            return self._server
 
     async def tokens(self, url: str, form: Mapping[str, str]) -> str:
         """The ID token that a code is changed for. Raises a fault, or NotLetIn."""
@@ -224,7 +235,7 @@ def person_key(issuer: str, subject: str) -> str:
 def _claims(payload: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise NotLetIn("the token says nothing that could be read") from None
 
 
@@ -250,4 +261,5 @@ def _is_word(text: str) -> bool:
 def _second(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if math.isfinite(value) and abs(value) < _LAST_SECOND else None
+    # Compared before anything else: a whole number may be longer than any other kind can hold.
+    return value if abs(value) < _LAST_SECOND else None

@@ -40,15 +40,17 @@ class FollowedTable:
         if self._sql is None:
             self._sql = PostgresDatabase(self._address, FOLLOWED, failure=unusable)
         sql = self._sql
+        # One that no text of the database can hold is followed by whoever named it, here alone.
+        holdable = {each for each in ours if "\0" not in each[1]}
         with sql.transaction():
             rows = sql.rows("SELECT server, uri FROM followed WHERE member = ?", self._member)
             before = {_resource(row) for row in rows}
-            for server, uri in before - set(ours):
+            for server, uri in before - holdable:
                 sql.change(
                     "DELETE FROM followed WHERE member = ? AND server = ? AND uri = ?",
                     *(self._member, server, uri),
                 )
-            for server, uri in set(ours) - before:
+            for server, uri in holdable - before:
                 sql.change(
                     "INSERT INTO followed (member, server, uri) VALUES (?, ?, ?)",
                     *(self._member, server, uri),
@@ -59,7 +61,7 @@ class FollowedTable:
             " WHERE member <> ? AND beat_at > now() - make_interval(secs => ?) LIMIT ?",
             *(self._member, self._lease_s, _MOST),
         )
-        return before != set(ours), frozenset(map(_resource, rows))
+        return before != holdable, frozenset(map(_resource, rows))
 
     def close(self) -> None:
         """Let go of the connection. The rows go with the member."""

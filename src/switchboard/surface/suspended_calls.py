@@ -7,6 +7,7 @@ holds for this request alone and that can be used once.
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -90,6 +91,11 @@ class SuspendedCall:
         return {}
 
     @property
+    def whose(self) -> str:
+        """Who waits, by whatever name their client goes."""
+        return self.channel.session.entrance or self.channel.holder
+
+    @property
     def is_over(self) -> bool:
         """Whether the call has ended, with whatever outcome."""
         return self.task is not None and self.task.done()
@@ -137,7 +143,7 @@ class SuspendedCalls:
             raise
         if not questions:
             return suspended.task.result()
-        if not self._has_room():
+        if not self._has_room(suspended.whose):
             suspended.task.cancel()
             raise RpcError(INVALID_PARAMS, "too many requests wait for their clients")
         suspended.channel.rest()
@@ -161,11 +167,21 @@ class SuspendedCalls:
         """Whether no call waits for its client."""
         return all(suspended.is_over for suspended in self._suspended.values())
 
-    def _has_room(self) -> bool:
+    def _has_room(self, asker: str) -> bool:
+        """Whether one more may wait. Whoever has most gives way to others, and nobody to them."""
         if len(self._suspended) < _MOST_PARKED:
             return True
         ended = (each for each, suspended in self._suspended.items() if suspended.is_over)
-        return self._suspended.pop(next(ended, ""), None) is not None
+        if self._suspended.pop(next(ended, ""), None) is not None:
+            return True
+        counts = Counter(suspended.whose for suspended in self._suspended.values())
+        [(greediest, most)] = counts.most_common(1)
+        if counts[asker] + 1 >= most:
+            return False
+        oldest = next(key for key, each in self._suspended.items() if each.whose == greediest)
+        if (task := self._suspended.pop(oldest).task) is not None:
+            task.cancel()
+        return True
 
     def close(self) -> None:
         """Nobody will come back: end every call that waits."""

@@ -171,17 +171,27 @@ class QuestionTable:
                 beside = self._without_stale(beside, same, "of clients with this token and address")
             web = [each for each in beside if each.entrance]
             if len(web) >= PENDING_OVER_HTTP:
-                beside = self._without_stale(beside, web, "of HTTP clients of this workspace")
+                whose = "of HTTP clients of this workspace"
+                # Where people have names, nobody is more than one of them.
+                if question.person:
+                    gone = self._without_most(web, question, whose)
+                    beside = [each for each in beside if each is not gone]
+                else:
+                    beside = self._without_stale(beside, web, whose)
         if len(beside) >= PENDING_PER_WORKSPACE:
-            [(most, count)] = Counter(each.asker for each in beside).most_common(1)
-            oldest = next(each for each in beside if each.asker == most)
-            asker = question.entrance or question.session_id
-            mine = sum(each.asker == asker for each in beside)
-            if count <= mine + 1 and not self._is_stale(oldest):
-                raise _too_many(len(beside), "of this workspace")
-            self._give_way(oldest)
+            self._without_most(beside, question, "of this workspace")
         elif len(waiting) >= PENDING_IN_ALL:
             raise _too_many(len(waiting), "of all workspaces")
+
+    def _without_most(self, crowd: list[_Waiting], question: Question, whose: str) -> _Waiting:
+        """Have the oldest of whoever asks most give way. Raises a fault where that is no more."""
+        [(most, count)] = Counter(each.asker for each in crowd).most_common(1)
+        oldest = next(each for each in crowd if each.asker == most)
+        asker = question.entrance or question.session_id
+        mine = sum(each.asker == asker for each in crowd)
+        if count <= mine + 1 and not self._is_stale(oldest):
+            raise _too_many(len(crowd), whose)
+        return self._give_way(oldest)
 
     def _without_stale(
         self, beside: list[_Waiting], crowd: list[_Waiting], whose: str

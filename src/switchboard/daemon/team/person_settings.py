@@ -66,7 +66,9 @@ def _with_servers(settings: Settings, rules: Sequence[GroupRule]) -> Settings:
         if of_entry == () or "*" in hidden:
             # Not even its name is told.
             continue
-        servers.append(entry)
+        is_whole = of_entry is None or "*" in of_entry
+        # Whoever may use some of its tools alone is not given what it has beside them.
+        servers.append(entry if is_whole else replace(entry, relay=False))
         suites[entry.name] = replace(
             suite, allow=_both(suite.allow, of_entry), deny=(*suite.deny, *hidden)
         )

@@ -93,7 +93,10 @@ class YardSource(Source[YardEntry]):
         return Listed(specs=tuple(specs), offers=frozenset({"prompts", "resources"}))
 
     def build(self, context: Context) -> Provider:
-        from switchboard.children.environment import base_environment  # noqa: PLC0415
+        from switchboard.children.environment import (  # noqa: PLC0415
+            base_environment,
+            without_team,
+        )
         from switchboard.providers.yard.provider import YardProvider  # noqa: PLC0415
         from switchboard.providers.yard.threads import YardThreads  # noqa: PLC0415
 
@@ -105,7 +108,9 @@ class YardSource(Source[YardEntry]):
             self.specs(ListingContext(settings, environ, ())).specs,
             root=entry.root,
             # What any child starts with, and the yard's own.
-            environ=environ if entry.inherit_env else {**base_environment(environ), **own},
+            environ=(
+                without_team(environ) if entry.inherit_env else {**base_environment(environ), **own}
+            ),
             threads=context.state.of(YardThreads),
             is_trusted=lambda folder: _is_trusted(entry, settings.home, folder),
             fingerprint=lambda: file_digest(entry.root),

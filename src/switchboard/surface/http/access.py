@@ -42,11 +42,15 @@ class Access(Struct, frozen=True, kw_only=True):
         if not self._is_token(_shown(exchange)):
             raise Refusal(401, "a bearer token is required", headers=_CHALLENGE)
 
-    def check_called(self, exchange: Exchange) -> None:
-        """Let a request pass that calls us by one of our names, or raise Refusal."""
+    def check_called(self, exchange: Exchange, scheme: str = "http") -> None:
+        """Let a request pass that calls us by one of our names, or raise Refusal.
+
+        `scheme` is that of our own pages, as browsers see them.
+        """
         host = (exchange.header("host") or "").lower()
         is_known = host in self.hosts and exchange.header("origin") is None
-        check_names(exchange, self.hosts if is_known else self.hosts | _address_of(exchange))
+        hosts = self.hosts if is_known else self.hosts | _address_of(exchange)
+        check_names(exchange, hosts, scheme)
 
     async def person(self, exchange: Exchange) -> Person | None:
         """Who it is that asks, where people have names. Raises Refusal."""

@@ -111,6 +111,9 @@ class HttpConnection(H11Protocol):
             return
         state = self.conn.their_state
         if state is h11.SEND_BODY:
+            if self._is_answered:
+                # What is left of the body gets the time that it has, however it comes.
+                return
             self._rest()
             self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
         elif state is not h11.IDLE or not self.conn.trailing_data[0]:
@@ -151,10 +154,11 @@ class HttpConnection(H11Protocol):
             piece = data[: self._missing]
             self._missing -= len(piece)
             data = data[len(piece) :]
-            if self._limit is not None:
-                self._rest()
-            if self._missing:
-                self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
+            if not (cycle.response_complete and self._missing):
+                if self._limit is not None:
+                    self._rest()
+                if self._missing:
+                    self._limit = self.loop.call_later(self._bounds.body_s, self._stalled)
             if not cycle.response_complete and piece:
                 cycle.feed(piece, more=self._missing > 0)
         if data:
@@ -175,7 +179,9 @@ class HttpConnection(H11Protocol):
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
         self.flow.resume_reading()
-        if not self._missing:
+        if self._missing:
+            self._begin_end()
+        else:
             self._go_on()
 
     def _go_on(self) -> None:
@@ -188,6 +194,18 @@ class HttpConnection(H11Protocol):
     def on_response_complete(self) -> None:
         self._idle_since = self.loop.time()
         super().on_response_complete()
+        if self._is_answered and not self.transport.is_closing():
+            self._begin_end()
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether the request that h11 reads has its answer, and has not all been sent."""
+        return self.conn.their_state is h11.SEND_BODY and self.conn.our_state is h11.DONE
+
+    def _begin_end(self) -> None:
+        """The rest of a body that nobody reads may come, for as long as a head may take."""
+        self._rest()
+        self._limit = self.loop.call_later(self._bounds.head_s, self.give_up)
 
     def timeout_keep_alive_handler(self) -> None:
         # Set once and not with each request: so it may come while there is one, or too early.

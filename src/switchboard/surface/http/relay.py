@@ -136,9 +136,14 @@ class Relay:
             exchange.method,
             address + PATH,
             headers=[
-                *((name, value) for name, value in exchange.headers if name not in _NOT_PASSED_ON),
-                (RELAYED, self.gateways.vouch(_whose(exchange))),
-                (RELAYED_BY, self.gateways.tag),
+                # As they came: a value may hold any byte.
+                *(
+                    (name.encode("latin-1"), value.encode("latin-1"))
+                    for name, value in exchange.headers
+                    if name not in _NOT_PASSED_ON
+                ),
+                (RELAYED.encode(), self.gateways.vouch(_whose(exchange)).encode()),
+                (RELAYED_BY.encode(), self.gateways.tag.encode()),
             ],
             content=body,
         )

@@ -56,7 +56,9 @@ class PeoplePage:
         self._access = access
         self._options = options
         self._bodies = BodyBudget()
-        self._more = "; Secure" if login.origin.startswith("https:") else ""
+        # Whoever stands before gateways of a team encrypts; what comes here is plain.
+        self._scheme = login.origin.partition(":")[0]
+        self._more = "; Secure" if self._scheme == "https" else ""
 
     async def aclose(self) -> None:
         """Let go of the queue."""
@@ -64,7 +66,7 @@ class PeoplePage:
 
     async def serve(self, exchange: Exchange) -> None:
         """Answer one request. Raises Refusal."""
-        self._access.check_called(exchange)
+        self._access.check_called(exchange, self._scheme)
         exchange.add_headers(_GUARDED)
         word = exchange.path.removeprefix(PEOPLE_PATH)
         try:
