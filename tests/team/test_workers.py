@@ -161,7 +161,8 @@ async def test_a_worker_takes_its_queues_alone_as_many_as_it_may_and_the_urgent_
         assert found == [("",)]
         async with worker(staff, database, "--queue", "big", "--max-runs", "2"):
             await until_true(lambda: len(staff.of("begin")) == 2)
-            assert [line.task for line in staff.of("begin")] == ["urgent", "late0"]
+            # Of two that begin side by side either may say so first.
+            assert {line.task for line in staff.of("begin")} == {"urgent", "late0"}
             staff.let_end("urgent")
             assert await ended(client, urgent) == ("completed", "did urgent")
             await staff.until("begin", "late1")
