@@ -87,7 +87,7 @@ def test_a_redis_that_becomes_a_daemon_is_told_and_never_leaked(
     assert not is_alive(daemons[0])
     assert is_alive(daemons[1])
     if not supervised:
-        lab.kill_supervisor()
+        lab.be_without_supervisor()
         assert agreed(lab, "redis")["phase"] == "orphaned"
     assert lab.json("down")["stopped"][0]["port_free"] is True
     assert not is_alive(daemons[1])

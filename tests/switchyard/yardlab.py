@@ -345,6 +345,14 @@ class Lab:
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not is_alive(pid))
 
+    def be_without_supervisor(self) -> None:
+        """Kill it, unless it has ended by itself, as one does that looks after nothing."""
+        pid = self.supervisor()
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            wait_for(lambda: not is_alive(pid))
+
     def family(self, run_id: str) -> list[int]:
         """Living processes that carry the mark of this run."""
         return [
