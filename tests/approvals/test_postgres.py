@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -63,14 +64,28 @@ async def store(address: DatabaseAddress) -> AsyncGenerator[PostgresApprovals]:
 # Gateways
 
 
+@asynccontextmanager
+async def two_gateways(
+    address: DatabaseAddress,
+) -> AsyncGenerator[tuple[Presence, list[PostgresApprovals]]]:
+    """The first of two that are alive, and the queue as each of them sees it."""
+    both = [Presence(address, "gateway") for _ in range(2)]
+    stores = [PostgresApprovals(address, owners=each) for each in both]
+    for each in both:
+        each.join()
+    try:
+        yield both[0], stores
+    finally:
+        for store in stores:
+            await store.aclose()
+        for each in both:
+            each.leave()
+
+
 async def test_a_question_ends_when_its_gateway_has_not_been_heard_of_for_the_lease(
     address: DatabaseAddress, postgres: Cluster
 ) -> None:
-    asked, other = Presence(address, "gateway"), Presence(address, "gateway")
-    stores = [PostgresApprovals(address, owners=each) for each in (asked, other)]
-    asked.join()
-    other.join()
-    try:
+    async with two_gateways(address) as (asked, stores):
         await stores[0].post(a_question("theirs"), asked.own())
         # A minute and more ago.
         postgres.run("UPDATE switchboard.questions SET asked_at = asked_at - 61", address)
@@ -83,22 +98,13 @@ async def test_a_question_ends_when_its_gateway_has_not_been_heard_of_for_the_le
         )
         assert await ids(stores[1]) == []
         assert await state(stores[1], "theirs") == "cancelled"
-    finally:
-        for store in stores:
-            await store.aclose()
-        asked.leave()
-        other.leave()
 
 
 async def test_a_gateway_that_asks_before_it_beats_again_is_not_gone(
     address: DatabaseAddress, postgres: Cluster
 ) -> None:
     """The database was away for longer than the lease, and has just come back."""
-    asked, other = Presence(address, "gateway"), Presence(address, "gateway")
-    stores = [PostgresApprovals(address, owners=each) for each in (asked, other)]
-    asked.join()
-    other.join()
-    try:
+    async with two_gateways(address) as (asked, stores):
         postgres.run(
             "UPDATE switchboard.members SET beat_at = now() - interval '61 seconds'"
             f" WHERE id = '{asked.id}'",
@@ -106,11 +112,6 @@ async def test_a_gateway_that_asks_before_it_beats_again_is_not_gone(
         )
         await stores[0].post(a_question("theirs"), asked.own())
         assert await ids(stores[1]) == ["theirs"]
-    finally:
-        for store in stores:
-            await store.aclose()
-        asked.leave()
-        other.leave()
 
 
 async def test_a_gateway_that_ends_takes_its_questions_along_at_once(

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from switchboard.audit.postgres.tables import AUDIT, row_of
+from switchboard.audit.postgres.tables import AUDIT, row_of, unreadable
 from switchboard.core.audit import AuditRow
-from switchboard.core.faults import Fault, FaultCode
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import PostgresDatabase
 
@@ -46,15 +45,5 @@ class TeamCountedLog:
 
     def _open(self) -> PostgresDatabase:
         if self._sql is None:
-            self._sql = PostgresDatabase(self._address, AUDIT, failure=_unreadable)
+            self._sql = PostgresDatabase(self._address, AUDIT, failure=unreadable)
         return self._sql
-
-
-def _unreadable(why: str) -> Fault:
-    return Fault(
-        FaultCode.UNAVAILABLE,
-        "audit-unreadable",
-        "the audit log cannot be read: its database cannot be used",
-        hint="switchboard doctor --db",
-        private=why,
-    )

@@ -6,10 +6,10 @@ from contextlib import suppress
 from switchboard.audit.key import AuditKey
 from switchboard.audit.postgres.chain_log import ANCHOR_S, ChainLog
 from switchboard.audit.postgres.chains_check import verify_chains
-from switchboard.audit.postgres.tables import AUDIT, row_of
+from switchboard.audit.postgres.tables import AUDIT, row_of, unreadable
 from switchboard.audit.writer import GroupLog, GroupWriter, Told
 from switchboard.core.audit import AuditMark, AuditRow, Verification
-from switchboard.core.faults import Fault, FaultCode
+from switchboard.core.faults import Fault
 from switchboard.core.loop.worker_thread import WorkerThread
 from switchboard.postgres.address import DatabaseAddress
 from switchboard.postgres.database import PostgresDatabase
@@ -100,7 +100,7 @@ class PostgresAudit(GroupWriter):
 
     def chain_of(self, number: int) -> str:
         """The chain that a record lies in; empty where it is not there. It blocks."""
-        sql = PostgresDatabase(self._address, AUDIT, failure=_unreadable)
+        sql = PostgresDatabase(self._address, AUDIT, failure=unreadable)
         try:
             rows = sql.rows("SELECT chain FROM audit_records WHERE number = ?", number)
         finally:
@@ -133,7 +133,7 @@ class PostgresAudit(GroupWriter):
 
     def _open_reader(self) -> PostgresDatabase:
         if self._reader is None:
-            self._reader = PostgresDatabase(self._address, AUDIT, failure=_unreadable)
+            self._reader = PostgresDatabase(self._address, AUDIT, failure=unreadable)
         return self._reader
 
     def _close_all(self) -> None:
@@ -141,13 +141,3 @@ class PostgresAudit(GroupWriter):
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-
-
-def _unreadable(why: str) -> Fault:
-    return Fault(
-        FaultCode.UNAVAILABLE,
-        "audit-unreadable",
-        "the audit log cannot be read: its database cannot be used",
-        hint="switchboard doctor --db",
-        private=why,
-    )

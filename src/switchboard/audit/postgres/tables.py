@@ -7,6 +7,7 @@ from switchboard.audit.chain import Tip
 from switchboard.audit.head import Head
 from switchboard.audit.key import AuditKey
 from switchboard.core.audit import AuditRow
+from switchboard.core.faults import Fault, FaultCode
 from switchboard.core.sql import Sql, SqlRow
 from switchboard.postgres.database import Part
 
@@ -104,4 +105,15 @@ def move_head(sql: Sql, chain: str, end: Tip, key: AuditKey, *, said: int) -> No
         " said = CASE WHEN excluded.seq > excluded.said AND excluded.said <= audit_heads.seq"
         " THEN audit_heads.said ELSE excluded.said END",
         *(chain, end.seq, end.hash, key.sign_head(end.seq, end.hash), said),
+    )
+
+
+def unreadable(why: str) -> Fault:
+    """The fault of whoever wanted to read the log."""
+    return Fault(
+        FaultCode.UNAVAILABLE,
+        "audit-unreadable",
+        "the audit log cannot be read: its database cannot be used",
+        hint="switchboard doctor --db",
+        private=why,
     )
